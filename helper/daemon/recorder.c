@@ -19,6 +19,7 @@
 #include "privileges.h"
 #include "recorder.h"
 #include "rounds.h"
+#include "seldom.h"
 
 int tipmed_start_refused(const char *why, int err)
 {
@@ -252,6 +253,7 @@ static void privileges_prepare(struct tipmed_recorder *r)
 	tipmed_priority_raise(&r->limits);
 	tipmed_realtime_allow(&r->limits);
 	tipmed_memory_lock(&r->limits);
+	tipmed_seldom_let_go();
 	tipmed_snapshot_give_back(&r->server.snap);
 	tipmed_pictures_give_back(r->pictures);
 	hotkey_prepare(r);

@@ -63,6 +63,8 @@ struct tipme_kernel_backend {
 	 * tipme_kernel_source_adapt(); the pool's view has subs_most.
 	 */
 	int (*adapt)(struct tipme_kernel_source *src, int *refused);
+	/* May be NULL: see tipme_kernel_source_image(). */
+	const void *(*image)(unsigned int i, size_t *bytes);
 	/* May be NULL: around all that a copy reads of the pool, on the thread that copies. */
 	void (*hold)(struct tipme_kernel_source *src, int on);
 	int (*picture)(struct tipme_kernel_source *src, struct tipme_picture *picture,
@@ -130,8 +132,8 @@ struct tipme_kernel_source *tipme_kernel_source_of_class(struct tipme_kernel_sou
 							 unsigned int which);
 
 /*
- * By default the pool takes at most one part in so many of the machine's memory; 27 MB on any
- * machine.
+ * By default a pool that does not grow takes at most one part in so many of the machine's memory;
+ * 27 MB on any machine. One that does begins with half of that.
  */
 #define TIPME_POOL_RAM_PART 50
 /* And what it grows to while it records, at most. */
@@ -140,17 +142,18 @@ struct tipme_kernel_source *tipme_kernel_source_of_class(struct tipme_kernel_sou
 struct tipme_kernel_machine {
 	unsigned int possible, online; /* CPUs */
 	uint64_t ram_bytes;
+	int grows; /* the pool may become larger while it is written */
 };
 
 /*
  * Completes `opt` with the defaults, and chooses the pool's form. Where nobody has said a rate, it
- * is reckoned with 10,000 records a second of each CPU.
+ * is reckoned with 10,000 records a second of each CPU; with half of that, where the pool grows.
  */
 void tipme_kernel_sizes_for(struct tipme_pool_view *view, struct tipme_kernel_options *opt,
 			    const struct tipme_kernel_machine *m);
-/* The same for this machine, of so many possible CPUs. */
+/* The same for this machine, of so many possible CPUs; `grows`: the backend can have it grow. */
 void tipme_kernel_sizes(struct tipme_pool_view *view, struct tipme_kernel_options *opt,
-			unsigned int cpus);
+			unsigned int cpus, int grows);
 
 extern const struct tipme_kernel_backend tipme_kernel_bpf, tipme_kernel_module;
 extern const struct tipme_kernel_backend tipme_kernel_proc;

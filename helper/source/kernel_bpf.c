@@ -77,7 +77,7 @@ static int open_for(struct tipme_kernel_source **out, const struct tipme_kernel_
 	src->beside = beside;
 	src->measure_fd = -1;
 	src->segment_fd = -1;
-	tipme_kernel_sizes(&src->base.view, &src->opt, cpus);
+	tipme_kernel_sizes(&src->base.view, &src->opt, cpus, 1);
 	src->user_entries =
 		opt->stack_entries ? opt->stack_entries : tipme_bpf_user_entries(&src->opt);
 	err = tipme_bpf_load(src, why, why_len);
@@ -164,6 +164,7 @@ const struct tipme_kernel_backend tipme_kernel_bpf = {
 	.stats = bpf_stats,
 	.adapt = tipme_bpf_adapt,
 	.hold = tipme_bpf_hold,
+	.image = tipme_bpf_image,
 	.picture = tipme_bpf_picture,
 	.stacks = tipme_bpf_stacks,
 	.class_set = tipme_bpf_class_set,

@@ -92,6 +92,7 @@ static inline struct bpf_source *bpf_of(struct tipme_kernel_source *base)
  * sentence.
  */
 int tipme_bpf_load(struct bpf_source *src, char *why, size_t why_len);
+const void *tipme_bpf_image(unsigned int i, size_t *bytes);
 
 /* Says in words why the kernel refused a step; returns err. */
 int tipme_bpf_refused(int err, const char *step, char *why, size_t why_len);

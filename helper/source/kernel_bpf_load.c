@@ -87,6 +87,15 @@ static struct kernel_source_bpf *skeleton_open(enum count_place place)
 	return NULL;
 }
 
+const void *tipme_bpf_image(unsigned int i, size_t *bytes)
+{
+	const void *(*const image[])(size_t *) = { kernel_source_bpf__elf_bytes,
+						   kernel_source_variable__elf_bytes,
+						   kernel_source_hot__elf_bytes };
+
+	return i < sizeof(image) / sizeof(*image) ? image[i](bytes) : NULL;
+}
+
 static int ends_in(const char *s, const char *end)
 {
 	size_t n = strlen(s), m = strlen(end);

@@ -113,7 +113,7 @@ static int ring_start(struct module_source *src, struct tipme_kernel_options *op
 {
 	struct tipme_start start = { 0 };
 
-	tipme_kernel_sizes(&src->base.view, opt, possible_cpus());
+	tipme_kernel_sizes(&src->base.view, opt, possible_cpus(), 0);
 	start.subs = src->base.view.subs;
 	start.subbuf_bytes = src->base.view.subbuf_bytes;
 	start.stack_entries = opt->stack_entries;

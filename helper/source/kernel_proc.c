@@ -642,7 +642,7 @@ static void sizes_choose(struct proc_source *p, const struct tipme_kernel_option
 		o.rate = 5000;
 	if (!o.pool_bytes && !o.rate)
 		o.rate = 5000;
-	tipme_kernel_sizes(&p->base.view, &o, 1);
+	tipme_kernel_sizes(&p->base.view, &o, 1, 0);
 }
 
 static int proc_open(struct tipme_kernel_source **out, const struct tipme_kernel_options *opt,

@@ -9,8 +9,11 @@
 #include "kernel_backend.h"
 #include "kernel_growth.h"
 
+/* Records a second that a pool has room for. */
 #define RATE_LEAST 20000 /* of the whole machine */
 #define RATE_OF_CPU 10000
+/* One that grows begins with a part of that: most desktops need no more. */
+#define GROWS_FROM_PART 2
 
 /*
  * Idle CPUs hold a sub-buffer each: with many CPUs they are cut smaller, so that this takes no more
@@ -44,7 +47,8 @@ static unsigned int default_rate(unsigned int window_s, const struct tipme_kerne
 	uint64_t most = m->ram_bytes / TIPME_POOL_RAM_PART / second_bytes;
 
 	rate = rate < most ? rate : most;
-	return rate > RATE_LEAST ? (unsigned int)rate : RATE_LEAST;
+	rate = rate > RATE_LEAST ? rate : RATE_LEAST;
+	return (unsigned int)rate / (m->grows ? GROWS_FROM_PART : 1);
 }
 
 #define SEGMENT_BYTES_MAX (64ULL << 20)
@@ -73,7 +77,7 @@ void tipme_kernel_sizes_for(struct tipme_pool_view *view, struct tipme_kernel_op
 			    const struct tipme_kernel_machine *m)
 {
 	uint64_t bytes, subs;
-	int grows = !opt->rate && !opt->pool_bytes;
+	int grows = m->grows && !opt->rate && !opt->pool_bytes;
 
 	defaults(opt);
 	opt->rate = opt->rate ? opt->rate : default_rate(opt->window_s, m);
@@ -92,19 +96,23 @@ void tipme_kernel_sizes_for(struct tipme_pool_view *view, struct tipme_kernel_op
 		growth_sizes(view, m);
 }
 
+/* Root locks what it likes. Others would have used up their limit by address space alone. */
+static int locks_freely(void)
+{
+	struct rlimit limit;
+
+	return !geteuid() || getrlimit(RLIMIT_MEMLOCK, &limit) || limit.rlim_cur == RLIM_INFINITY;
+}
+
 void tipme_kernel_sizes(struct tipme_pool_view *view, struct tipme_kernel_options *opt,
-			unsigned int cpus)
+			unsigned int cpus, int grows)
 {
 	const struct tipme_kernel_machine m = {
 		.possible = cpus,
 		.online = (unsigned int)get_nprocs(),
 		.ram_bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE),
+		.grows = grows && locks_freely(),
 	};
-	struct rlimit limit;
 
 	tipme_kernel_sizes_for(view, opt, &m);
-	/* Root locks what it likes. Others would have used up their limit by address space alone.
-	 */
-	if (geteuid() && !getrlimit(RLIMIT_MEMLOCK, &limit) && limit.rlim_cur != RLIM_INFINITY)
-		view->subs_most = 0;
 }

@@ -320,6 +320,14 @@ int tipme_kernel_source_adapt(struct tipme_kernel_source *src, int *refused)
 	return changed;
 }
 
+const void *tipme_kernel_source_image(unsigned int i, size_t *bytes)
+{
+	for (unsigned int b = 0; backends[b]; b++)
+		if (backends[b]->image)
+			return backends[b]->image(i, bytes);
+	return NULL;
+}
+
 static void hold(struct tipme_kernel_source *src, int on)
 {
 	if (src->pool->backend->hold)

@@ -66,7 +66,7 @@ struct tipme_kernel_options {
 	unsigned int window_s; /* seconds to keep: 40 */
 	/*
 	 * records a second expected of the whole machine: 10000 of each CPU, as far as 2 % of
-	 * memory go; at least 20000
+	 * memory go; at least 20000; half of all that where the pool grows
 	 */
 	unsigned int rate;
 	/* computed: window x rate x 32 and one sub-buffer per possible CPU */
@@ -347,6 +347,11 @@ int tipme_kernel_copy_alloc(const struct tipme_kernel_source *src, struct tipme_
  * the tipme_kernel_source_copy_more() that ends it nothing is given back.
  */
 int tipme_kernel_source_adapt(struct tipme_kernel_source *src, int *refused);
+/*
+ * The i-th part of this program's own constants that opening alone has used, and its size; NULL:
+ * there are no more. A megabyte, for who counts its memory.
+ */
+const void *tipme_kernel_source_image(unsigned int i, size_t *bytes);
 /*
  * Most of a copy's memory is made when it is written to, and given back here, whether it was used
  * or locked. Who locks all of its memory hides that part before, or it would all be made then.

@@ -22,7 +22,7 @@ my $CPUS = @{ $first->{coverage} };
 is $first->{window_s}, $SECONDS, "the default is $SECONDS s";
 cmp_ok $first->{memory}{pool_bytes}, '<=', $RING, sprintf 'the ring: %.1f MB',
 	$first->{memory}{pool_bytes} / 1e6;
-cmp_ok besides($first), '<=', 26e6, sprintf 'beside ring and copies: %.1f MB',
+cmp_ok besides($first), '<=', 21e6, sprintf 'beside ring and copies: %.1f MB',
 	besides($first) / 1e6;
 
 if ($first->{source} eq 'kernel_bpf') {

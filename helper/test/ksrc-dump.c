@@ -20,12 +20,13 @@ static int usage(void)
 {
 	fprintf(stderr,
 		"usage: ksrc-dump [-s SECONDS] [-p] [-n] [-q] [-w] [-b POOL_BYTES] [-m STACK_MIN_US] [-S bpf|module]\n"
-		"                 [-c CLASSES] [-i IDLE_MIN_US]\n"
+		"                 [-c CLASSES] [-i IDLE_MIN_US] [-W WINDOW_S] [-a LOOK_S]\n"
 		"Records until standard input closes, at most SECONDS; prints 'ready' on stderr when it does.\n"
 		"  -p  picture of all threads, taken at the end, -n  names of stacks and functions, -q  no records, only facts\n"
 		"  -w  'ready' only when the source has stopped measuring its own programs, which makes them dearer\n"
 		"  -S  with this kernel source, or not at all, -c  with these record classes (also +NAME,-NAME)\n"
-		"  -i  with idle states that take so long to leave\n"
+		"  -i  with idle states that take so long to leave, -W  so many seconds to keep\n"
+		"  -a  the pool grows and shrinks by looks each so many seconds\n"
 		"examples: ksrc-dump -s 3 | grep sched_waking\n"
 		"          ksrc-dump -s 1 -p | grep ' thread '\n"
 		"          (sleep 2; echo) | ksrc-dump -n\n");
@@ -134,12 +135,41 @@ static void wait_for_measured(struct tipme_kernel_source *src)
 		usleep(50000);
 }
 
-static void wait_for_end(int seconds)
+static uint64_t pool_bytes(struct tipme_kernel_source *src)
+{
+	struct tipme_kernel_stats st;
+
+	return tipme_kernel_source_stats(src, &st) ? 0 : st.pool_bytes;
+}
+
+/* Looks at the pool until standard input says that it is over. */
+static void wait_growing(struct tipme_kernel_source *src, struct pollfd *p, int look_s)
+{
+	uint64_t first = pool_bytes(src), most = first;
+	int refused = 0;
+	char c;
+
+	for (;;) {
+		int n = poll(p, 1, look_s * 1000);
+
+		if (n < 0 || (n > 0 && read(0, &c, 1) <= 0))
+			break;
+		tipme_kernel_source_adapt(src, &refused);
+		most = pool_bytes(src) > most ? pool_bytes(src) : most;
+	}
+	printf("grown first=%" PRIu64 " most=%" PRIu64 " refused=%d\n", first, most, -refused);
+}
+
+static void wait_for_end(struct tipme_kernel_source *src, int seconds, int look_s)
 {
 	struct pollfd p = { .fd = 0, .events = POLLIN };
 	char c;
 
 	fprintf(stderr, "ready\n");
+	if (look_s > 0) {
+		wait_growing(src, &p, look_s);
+		return;
+	}
 	if (seconds > 0)
 		p.fd = -1; /* by the clock alone */
 	while (poll(&p, 1, seconds > 0 ? seconds * 1000 : -1) > 0 && read(0, &c, 1) > 0)
@@ -152,9 +182,9 @@ int main(int argc, char **argv)
 	struct tipme_kernel_source *src;
 	struct tipme_kernel_copy copy;
 	char why[256] = "";
-	int o, seconds = 0, picture = 0, names = 0, quiet = 0, measured = 0;
+	int o, seconds = 0, look_s = 0, picture = 0, names = 0, quiet = 0, measured = 0;
 
-	while ((o = getopt(argc, argv, "s:pnqwb:m:S:c:i:")) >= 0) {
+	while ((o = getopt(argc, argv, "s:pnqwa:b:m:S:c:i:W:")) >= 0) {
 		if (o == 's')
 			seconds = atoi(optarg);
 		else if (o == 'p')
@@ -170,6 +200,10 @@ int main(int argc, char **argv)
 							      : TIPME_SOURCE_KERNEL_MODULE;
 		else if (o == 'b')
 			opt.pool_bytes = strtoull(optarg, NULL, 0);
+		else if (o == 'a')
+			look_s = atoi(optarg);
+		else if (o == 'W')
+			opt.window_s = atoi(optarg);
 		else if (o == 'i')
 			opt.idle_min_us = atoi(optarg);
 		else if (o == 'c') {
@@ -192,7 +226,7 @@ int main(int argc, char **argv)
 	}
 	if (measured)
 		wait_for_measured(src);
-	wait_for_end(seconds);
+	wait_for_end(src, seconds, look_s);
 	tipme_kernel_source_copy(src, &copy);
 	if (picture)
 		print_picture(src);
