@@ -8,6 +8,7 @@ use lib "$FindBin::Bin/lib";
 use Errno qw(EACCES EAGAIN EPERM);
 use POSIX ();
 use Test::More;
+use Tipme::TestAgent  qw(public);
 use Tipme::TestDaemon qw(complete records_of refusing_counters slurp tipme tipmed wait_until);
 
 no warnings 'portable';    # capabilities have more than 32 bits
@@ -109,8 +110,10 @@ $d->stop;
 	local $d = $own;
 	is ask_as($OWNER, 2), 0, 'he may trigger';
 	is ask_as($_, 2), 200, "$_ cannot even connect" for $FRIEND, $STRANGER;
+	# He cannot run what lies in root's home.
+	my $tipme = public($own->dir) . '/helper/cli/tipme';
 	my ($refused, undef, $said) =
-		$own->run('setpriv', '--reuid', $STRANGER, '--clear-groups', tipme(), 'status');
+		$own->run('setpriv', '--reuid', $STRANGER, '--clear-groups', $tipme, 'status');
 	is $refused, 1, 'the command of a stranger fails';
 	like $said, qr/\Atipme: status: the recorder serves root and its owner: ask them [^\n]*\n\z/,
 		'and says whom to ask';
