@@ -16,7 +16,7 @@ my @PARTS =
 my ($root) = grep { defined && -e "$_/CONTRIBUTING.md" } $ENV{TIPME_SRCDIR}, "$Bin/../..";
 my $tmp   = tempdir(CLEANUP => 1);
 my @steps = steps($root, 'a kind of verdict');
-is(scalar @steps, 6, 'six steps');
+is(scalar @steps, 7, 'seven steps');
 my $lines = () = join('', map { $_->[2] } @steps) =~ /\n/g;
 cmp_ok($lines, '<', $MOST_LINES, "$lines lines");
 

@@ -10,11 +10,11 @@ use FindBin qw($Bin);
 use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
 use Tipme::Test::Judge qw(judged);
 use Tipme::Test::Story;
+use Tipme::Test::Stacks qw(stack_text);
 
 use constant { SERVER => 100, CLIENT => 200, SHELL => 300, SERVICE => 500, BUS => 510, WORKER => 201, MS => 1_000_000 };
 my @warnings;
 local $SIG{__WARN__} = sub { push @warnings, @_ };
-
 sub ns { return Tipme::Test::Story::ns($_[0]) }
 
 # A client with a second thread, a service, a bus between them, and a shell from elsewhere that stops and continues others.
@@ -238,7 +238,7 @@ judged('a program that looks for mail by the clock', after_a_moment(clock => 1),
 # --- frozen by its control group ---
 {
 	my $s = story();
-	$s->builder->stack(95, '__refrigerator+0xac;get_signal+0x5c0;arch_do_signal_or_restart+0x26');
+	$s->builder->stack(95, stack_text('frozen'));
 	$s->wake(0, 950, CLIENT, 600, 'poll')->run(1, 950.1, 950.2, CLIENT, 'frozen')->run(0, 949, 950.5, 600, 'sleeping')->enter(1000, no_wake => 1)
 		->run(0, 1999, 2001, 600, 'sleeping')->wake(0, 2000, CLIENT, 600, undef, stack_id => 95)->run(1, 2000.1, 2002, CLIENT, 'sleeping')->draw(2001.9)->hotkey(3000);
 	$d = judged('frozen', $s, 'stopped', 'xterm', 0.98, 1);

@@ -11,6 +11,7 @@ use Tipme::Kinds;
 use Tipme::Test::Files qw(slurp);
 use Tipme::Test::Judge qw(judged);
 use Tipme::Test::Story;
+use Tipme::Test::Stacks qw(stack_text);
 
 use constant { SERVER => 100, CLIENT => 200, MS => 1_000_000 };
 my $MAX_LIST = 34;    # columns of `tipme list`, with a short name in it
@@ -53,19 +54,16 @@ sub story { return Tipme::Test::Story->new }
 sub sleeps {
 	my ($id, $stack, $context) = @_;
 	my $s = story()->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping');
-	$s->builder->stack($id, $stack);
+	$s->builder->stack($id, stack_text($stack));
 	$s->wake(0, 1700, CLIENT, 0, undef, context => $context, stack_id => $id);
 	return $s->run(1, 1700.1, 1702, CLIENT, 'sleeping')->draw(1701.9)->hotkey(3000);
 }
 
-my $s = sleeps(90, 'wait_woken+0x89;sk_wait_data+0x172;tcp_recvmsg+0x6e', 'softirq_irq');
+my $s = sleeps(90, 'tcp', 'softirq_irq');
 judged('network', $s, 'network-wait', 'xterm', 0.98, 1);
-$s = sleeps(
-	91, '__wait_for_common+0x92;wait_for_completion_timeout+0x1d;usb_start_wait_urb+0x9c',
-	'hardirq'
-);
+$s = sleeps(91, 'usb', 'hardirq');
 judged('device', $s, 'device-wait', 'xterm', 0.98, 1);
-$s = sleeps(92, 'dma_fence_default_wait+0x1c8;drm_atomic_helper_wait_for_fences+0x6b', 'hardirq');
+$s = sleeps(92, 'fence', 'hardirq');
 judged('gpu', $s, 'gpu-wait', 'xterm', 0.98, 1);
 
 # The server needs long for what the client asked for.
@@ -82,21 +80,14 @@ $s->builder->x(
 judged('the server computes', $s->hotkey(3000), 'server-compute', 'Xorg', 0.98, 1);
 
 # Held back by a limit of the kernel's, until its own timer.
-$s = sleeps(
-	94,
-	'balance_dirty_pages+0x3bc;balance_dirty_pages_ratelimited_flags+0x2a0;generic_perform_write+0x15a',
-	'hardirq'
-);
+$s = sleeps(94, 'throttled', 'hardirq');
 judged('writeback', $s, 'writeback', 'xterm', 0.98, 1);
-$s = sleeps(
-	95, 'msleep_interruptible;split_lock_warn;handle_user_split_lock;exc_alignment_check',
-	'hardirq'
-);
+$s = sleeps(95, 'split-lock', 'hardirq');
 judged('a split lock', $s, 'cpu-penalty', 'xterm', 0.98, 1);
 
 # A file server: who takes its answer is a thread of the kernel's, and not to be blamed.
 $s = story()->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping');
-$s->builder->stack(96, 'wait_for_response+0x9e;compound_send_recv+0x472;SMB2_negotiate+0x73a');
+$s->builder->stack(96, stack_text('smb'));
 $s->builder->thread(60, 'cifsd', flags => 1);
 $s->run(0, 1699, 1700.05, 60, 'sleeping');
 $s->wake(0, 1700, CLIENT, 60, undef, stack_id => 96);
@@ -106,7 +97,7 @@ like($d->{verdict}{sentence}, qr/waiting for a file server \(SMB\)/, 'it says wh
 
 # Where nothing may disturb it, and nothing says why: not known, not "mostly a disk".
 $s = story()->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'disk_sleep');
-$s->builder->stack(97, 'some_driver_waits+0x12;some_driver_ioctl+0x99');
+$s->builder->stack(97, stack_text('unknown-driver'));
 $s->wake(0, 1700, CLIENT, 0, undef, context => 'hardirq', stack_id => 97);
 $s->run(1, 1700.1, 1702, CLIENT, 'sleeping')->draw(1701.9)->hotkey(3000);
 $d = judged('a driver that no row knows', $s, 'unknown', undef, 0.98, 1);

@@ -12,6 +12,7 @@ use Tipme::Report::JSON;
 use Tipme::Report::Text;
 use Tipme::Test::Judge qw(judged);
 use Tipme::Test::Story;
+use Tipme::Test::Stacks qw(stack_text);
 
 use constant { MS => 1_000_000, LATE => 3900, HIGH => 710, CULPRIT => 700 };
 my @warnings;
@@ -25,10 +26,8 @@ sub late {
 		manifest => { trigger => { kind => 'kernel', ns => 4000 * MS, text => $text } }, %o);
 	$s->builder->thread(HIGH, 'tipme-high/1', flags => 1, prio => 9, ts_ns => 900 * MS)
 		->thread(CULPRIT, 'culprit/1', flags => 1, ts_ns => 900 * MS);
-	$s->builder->stack(
-		9000,
-		'delay_tsc+0x10;culprit_keeps_interrupts_off+0x34 [tipme_culprit];run+0x51 [tipme_culprit];kthread+0xe9'
-	)->stack(9001, 'msleep+0x20;run+0x40 [tipme_culprit]');
+	$s->builder->stack(9000, stack_text('interrupts-off'))
+		->stack(9001, stack_text('culprit-rests'));
 	$s->run(1, LATE - 1, LATE + 2.5, CULPRIT, 'runnable', preempted => 1, next => HIGH);
 	$s->wake(
 		1, LATE + 2, HIGH, CULPRIT, undef, context => 'softirq_irq', prio => 9,
@@ -80,7 +79,7 @@ is($d->{interval}{start_ns},    LATE * MS, 'module: from the expiry');
 is($d->{interval}{duration_ns}, 2.5 * MS,  'module: to the thread');
 like(
 	$d->{verdict}{sentence},
-	qr{^tipme-high/1 \(pid 710\) ran 2\.5 ms after its timer had expired: for 2\.0 ms \(80 %\) "culprit/1" \(pid 700\) kept the timer's interrupt, or what it defers, waiting, in delay_tsc < culprit_keeps_interrupts_off \[tipme_culprit\] < run \[tipme_culprit\]\.$},
+	qr{^tipme-high/1 \(pid 710\) ran 2\.5 ms after its timer had expired: for 2\.0 ms \(80 %\) "culprit/1" \(pid 700\) kept the timer's interrupt, or what it defers, waiting, in culprit_keeps_interrupts_off \[tipme_culprit\] < run \[tipme_culprit\] < kthread\.$},
 	'module: the sentence names the function'
 );
 is(
@@ -95,7 +94,7 @@ is_deeply(
 );
 is(
 	$d->{latency}{places}[0]{where},
-	'delay_tsc < culprit_keeps_interrupts_off [tipme_culprit] < run [tipme_culprit]',
+	'culprit_keeps_interrupts_off [tipme_culprit] < run [tipme_culprit] < kthread',
 	'module: by function'
 );
 is($d->{latency}{places}[0]{samples}, 20, 'module: most of them');
@@ -106,7 +105,7 @@ like(
 	'module: the page has the stages'
 );
 like(
-	$page, qr/^where CPU 1 was until then: 25 samples\n *20 +80\.0 % +delay_tsc < culprit/m,
+	$page, qr/^where CPU 1 was until then: 25 samples\n *20 +80\.0 % +culprit_keeps/m,
 	'module: and the places'
 );
 is_deeply(

@@ -15,6 +15,7 @@ use Tipme::Machine;
 use Tipme::Steps;
 use Tipme::Test::Judge qw(judged);
 use Tipme::Test::Story;
+use Tipme::Test::Stacks qw(stack_text);
 
 use constant { SERVER => 100, CLIENT => 200, MS => 1_000_000 };
 
@@ -59,15 +60,11 @@ like(said($d), qr/\(zram\)/, 'where it is swapped to');
 is($d->{verdict}{memory}{groups}[0]{name}, 'app-chrome.scope', 'the group that has most');
 
 # What is swapped to compressed memory is read back by computing: memory's time, not the program's.
-# Each fault is told when it is over; samples tell how much of the time they had. The stack was
-# recorded on Debian's 6.1, by tests/vm/causes.t.
-my $UNPACKS = 'clear_page_erms+0x9;get_page_from_freelist+0xe24;__alloc_pages+0x1dc;'
-	. '__folio_alloc+0x17;vma_alloc_folio+0x9c;do_swap_page+0x709;__handle_mm_fault+0x86b';
-
+# Each fault is told when it is over; samples tell how much of the time they had.
 sub unpacks {
 	my ($of_ten) = @_;
 	my $s = Tipme::Test::Story->new->enter(1000);
-	$s->builder->stack(97, $UNPACKS);
+	$s->builder->stack(97, stack_text('zram-read'));
 	$s->kernel(1, 1000.5 + $_, 'memory_wait', phase => 'end', tid => CLIENT, kind => 'fault_swap')
 		for 0 .. 600;
 	$s->kernel(
@@ -77,15 +74,19 @@ sub unpacks {
 	return $s->run(1, 1000.25, 1602, CLIENT, 'sleeping')->draw(1601.9)->hotkey(3000);
 }
 $d = judged('zram', unpacks(8), 'memory-reclaim', 'xterm', 0.75, 0.85);
-like($d->{verdict}{sentence}, qr/reading back what had been swapped out, with the CPU/,
-	'what it did');
+like(
+	$d->{verdict}{sentence}, qr/reading back what had been swapped out, with the CPU/,
+	'what it did'
+);
 judged('... and mostly its own work', unpacks(2), 'app-compute', 'xterm', 0.75, 0.85);
 
 # --- what the kernel reported: of the thing that was waited for, of something else, of long ago ---
-my $FENCE = 'dma_fence_default_wait+0x149;dma_fence_wait_timeout+0x108;dma_resv_wait_timeout+0x80';
+my $FENCE = stack_text('fence');
 $s = slept({}, 90, $FENCE, 'hardirq');
-$s->daemon('kernel_message', ts_ns => 1400 * MS, kind => 'gpu_reset', device => 'amdgpu',
-	severity => 3);
+$s->daemon(
+	'kernel_message', ts_ns => 1400 * MS, kind => 'gpu_reset', device => 'amdgpu',
+	severity => 3
+);
 $s->daemon('kernel_message', ts_ns => 1500 * MS, kind => 'usb_reset', device => '1-3', number => 4);
 $d = judged('a reset', $s, 'gpu-wait', 'xterm');
 like(
@@ -100,8 +101,10 @@ like(
 $s = slept({}, 90, $FENCE, 'hardirq');
 $s->daemon('kernel_message', ts_ns => 3900 * MS, kind => 'gpu_reset', device => 'amdgpu');
 $d = judged('a reset later', $s, 'gpu-wait', 'xterm');
-unlike($d->{verdict}{sentence} . said($d), qr/kernel reported/,
-	'what came long after is not meant');
+unlike(
+	$d->{verdict}{sentence} . said($d), qr/kernel reported/,
+	'what came long after is not meant'
+);
 
 # --- how fast the CPU ran: looked at each second; the same work at full speed would be usual ---
 sub computed {
@@ -139,9 +142,7 @@ sub asked_for {
 	my ($client) = @_;
 	my $s = Tipme::Test::Story->new->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping');
 	$s->builder->thread(500, 'wine');
-	$s->builder->stack(98,
-		'msleep+0x2b;intel_pps_vdd_on_unlocked+0x306;intel_dp_aux_xfer+0x11e;drm_dp_dpcd_access+0xbf'
-	);
+	$s->builder->stack(98, stack_text('monitor'));
 	$s->wake(1, 1000.9, SERVER, CLIENT, 'epoll')->run(0, 1001, 1001.4, SERVER, 'disk_sleep');
 	$s->wake(0, 1600, SERVER, 0, undef, context => 'hardirq', stack_id => 98)
 		->run(0, 1600.1, 1601, SERVER, 'sleeping');
@@ -149,10 +150,14 @@ sub asked_for {
 		1001.2 * MS, 'x_request', pid => $client, client => 9, duration_ns => 599 * MS,
 		major => 140, minor => 20, sequence => 7, count => 1
 	);
-	$s->builder->x(1600.4 * MS, 'x_request', pid => CLIENT, client => 4, duration_ns => MS / 10,
-		major => 74, sequence => 1, count => 1);
-	$s->builder->x(1600.5 * MS, 'x_damage', pid => CLIENT, client => 4, major => 74, width => 6,
-		height => 13)->x(1600.9 * MS, 'x_sleep');
+	$s->builder->x(
+		1600.4 * MS, 'x_request', pid => CLIENT, client => 4, duration_ns => MS / 10,
+		major => 74, sequence => 1, count => 1
+	);
+	$s->builder->x(
+		1600.5 * MS, 'x_damage', pid => CLIENT, client => 4, major => 74, width => 6,
+		height => 13
+	)->x(1600.9 * MS, 'x_sleep');
 	return $s->hotkey(3000);
 }
 $d = judged('modes of a monitor', asked_for(500), 'client-queue', 'wine', 0.9);
@@ -163,8 +168,7 @@ like(
 );
 
 # --- a writer is held back: who wrote most is to be blamed ---
-my $HELD =
-	'balance_dirty_pages+0x3bc;balance_dirty_pages_ratelimited_flags+0x2a0;generic_perform_write+0x15a';
+my $HELD = stack_text('throttled');
 $s = slept({}, 94, $HELD, 'hardirq');
 judged('its own backlog', $s, 'writeback', 'xterm', 0.98, 1);
 $s = slept({}, 94, $HELD, 'hardirq');
@@ -174,8 +178,10 @@ for my $k (0 .. 9) {
 	$s->run(0, 980.1 + 100 * $k, 981 + 100 * $k, 600, 'sleeping');
 }
 $d = judged('somebody else\'s', $s, 'writeback', 'cp', 0.9);
-like($d->{verdict}{sentence},
-	qr/it was held back, because .*: "cp" \(pid 600\) had written most of it\.$/, 'who it was');
+like(
+	$d->{verdict}{sentence},
+	qr/it was held back, because .*: "cp" \(pid 600\) had written most of it\.$/, 'who it was'
+);
 
 # Both are held back as often, since the kernel gives each writer the same; who was held back before
 # made the backlog.
@@ -202,8 +208,10 @@ sub both_held {
 }
 judged('as often, and nobody before', both_held(), 'writeback', 'xterm', 0.9);
 $d = judged('who was held back before', both_held([ 600, 200, 350, 500 ]), 'writeback', 'cp', 0.9);
-like($d->{verdict}{sentence}, qr/"cp" \(pid 600\) had written most of it\.$/,
-	'... made the backlog');
+like(
+	$d->{verdict}{sentence}, qr/"cp" \(pid 600\) had written most of it\.$/,
+	'... made the backlog'
+);
 judged(
 	'both were before', both_held([ 600, 200, 350, 500 ], [ CLIENT, 210, 360, 510 ]),
 	'writeback', 'xterm', 0.9
@@ -224,13 +232,16 @@ judged('busy', still(1), 'app-compute', 'xterm', 0.9);
 # --- commands: those that are here, with what undoes them by what the machine had ---
 sub steps {
 	my ($v, $state, %o) = @_;
-	return Tipme::Steps::steps($v, $state, find => sub { 1 }, root => 1, %o);
+	return Tipme::Steps::steps($v, $state, find => sub {1}, root => 1, %o);
 }
-sub commands { return join "\n", map { $_->{command} } @{ steps(@_) } }
+
+sub commands {
+	return join "\n", map { $_->{command} } @{ steps(@_) };
+}
 {
 	my %v       = (kind => 'writeback', blamed => { pid => 600, detail => 'wait-writeback' });
 	my %machine = (
-		dirty_bytes => 0, dirty_background_bytes => 0, dirty_ratio => 30,
+		dirty_bytes            => 0, dirty_background_bytes => 0, dirty_ratio => 30,
 		dirty_background_ratio => 5
 	);
 	my $steps = steps(\%v, \%machine);
@@ -276,12 +287,14 @@ sub commands { return join "\n", map { $_->{command} } @{ steps(@_) } }
 		qr/^btrfs quota disable /m, '... quotas of btrfs'
 	);
 	my %there = (living => { own => 1, nice => 5 });
-	my %still = (kind => 'stopped', blamed => { pid => 8 });
+	my %still = (kind   => 'stopped', blamed => { pid => 8 });
 	is(steps(\%still, {}, %there)->[0]{mark}, 'cure', 'what ends it is a cure');
 	is_deeply(steps(\%still, {}), [], '... but not where the process is not there any more');
 	my $over = Tipme::Reason::reason('stopped', until => 'sh (pid 9)');
-	unlike(commands({ kind => 'stopped', blamed => { pid => 8, detail => $over } }, {}, %there),
-		qr/kill/, '... and what has ended needs none');
+	unlike(
+		commands({ kind => 'stopped', blamed => { pid => 8, detail => $over } }, {}, %there),
+		qr/kill/, '... and what has ended needs none'
+	);
 	my %slow = (kind => 'cpu-slow');
 	is(
 		steps(\%slow, { platform_profile => 'low-power' })->[0]{undo},
@@ -310,11 +323,12 @@ sub moved {
 	my @state = $input ? (manifest => { state => { inputs => [$input] } }) : ();
 	my $s     = Tipme::Test::Story->new(@state);
 	$s->key(1000, 3);
-	my @t          = map { 1200 + 8 * $_ } 0 .. 30;
+	my @t = map { 1200 + 8 * $_ } 0 .. 30;
 	push @t, map { 1800 + $after_ms * $_ } 0 .. 23;
-	$s->builder->x(($_ + 1) * MS, 'x_input', kernel_ns => $_ * MS, device => 5, kind => 'motion',
-		tid => 101)
-		for @t;
+	$s->builder->x(
+		($_ + 1) * MS, 'x_input', kernel_ns => $_ * MS, device => 5, kind => 'motion',
+		tid => 101
+	) for @t;
 	return said($s->hotkey(3000)->diagnose(File::Temp::tempdir(CLEANUP => 1) . '/m'));
 }
 like(
@@ -332,12 +346,13 @@ like(
 # --- a keyboard that sleeps: nothing is slow that anybody records ---
 sub slept_before {
 	my (%is) = @_;
-	my $s    = Tipme::Test::Story->new(
+	my $s = Tipme::Test::Story->new(
 		manifest => { state => { inputs => [ { device => 'event2', bus => 'usb', %is } ] } });
 	$s->enter(3200)->run(1, 3200.25, 3203, CLIENT, 'sleeping')->draw(3202.8);
-	$s->builder->x(($_ + 0.05) * MS, 'x_input', kernel_ns => int(($_ - 0.1) * MS), device => 2,
-		kind => 'key_press', tid => 101)
-		for 500, 3200;
+	$s->builder->x(
+		($_ + 0.05) * MS, 'x_input', kernel_ns => int(($_ - 0.1) * MS), device => 2,
+		kind => 'key_press', tid => 101
+	) for 500, 3200;
 	return $s->hotkey(3600)->diagnose(File::Temp::tempdir(CLEANUP => 1) . '/k');
 }
 $d = slept_before(power => 'auto', sleeps_after_ms => 2000);
@@ -347,16 +362,19 @@ like(
 	qr/^Input device event2 \(USB\) may sleep after 2\.0 s .* nothing for 2\.7 s:/m,
 	'... is said'
 );
-unlike(said(slept_before(power => 'on', sleeps_after_ms => 2000)),
-	qr/may sleep/, 'one that is kept awake');
+unlike(
+	said(slept_before(power => 'on', sleeps_after_ms => 2000)),
+	qr/may sleep/, 'one that is kept awake'
+);
 unlike(said(slept_before(power => 'auto', sleeps_after_ms => 9000)), qr/may sleep/, 'or was awake');
 
 # --- what the machine is: its clock, its disk; a mouse that sends very often ---
 $s = Tipme::Test::Story->new(manifest => { state => { clock_source => 'hpet' } });
-$d =
-	judged('hpet',
+$d = judged(
+	'hpet',
 	$s->enter(1000)->run(1, 1000.25, 1700, CLIENT, 'sleeping')->draw(1699.9)->hotkey(3000),
-	'app-compute', 'xterm');
+	'app-compute', 'xterm'
+);
 like(said($d), qr/^The clock source of this machine is hpet/m, 'its clock is slow');
 $s = Tipme::Test::Story->new(
 	manifest => {
@@ -366,32 +384,44 @@ $s = Tipme::Test::Story->new(
 	}
 );
 $s->io(CLIENT, 90, 1000.9, 1001.5, 1700)->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'disk_sleep');
-$s->daemon('kernel_message', ts_ns => 1600 * MS, kind => 'disk_error', device => 'ata1',
-	severity => 3);
+$s->daemon(
+	'kernel_message', ts_ns => 1600 * MS, kind => 'disk_error', device => 'ata1',
+	severity => 3
+);
 $s->wake(0, 1700, CLIENT, 0, 'disk', context => 'hardirq')
 	->run(1, 1700.1, 1702, CLIENT, 'sleeping');
 $d = judged('a failing disk', $s->draw(1701.9)->hotkey(3000), 'disk-io', 'xterm');
-like($d->{verdict}{sentence},
+like(
+	$d->{verdict}{sentence},
 	qr/; the kernel reported: a disk could not read or write, or was reset \(ata1\)\.$/,
-	'its report is in the sentence');
+	'its report is in the sentence'
+);
 like(said($d), qr/is encrypted.*rotates.*can be removed/s, 'what kind of disk it is');
 $s = Tipme::Test::Story->new->enter(1000);
 $s->lasts('memory_wait', 1, 1000.5, 1600.5, tid => CLIENT, kind => 'compaction');
-$d = judged('compaction', $s->run(1, 1000.25, 1602, CLIENT, 'sleeping')->draw(1601.9)->hotkey(3000),
-	'memory-reclaim', 'xterm', 0.98, 1);
-like($d->{verdict}{next}, qr/transparent_hugepage/,
-	'huge pages, and not a full memory, are to be looked at');
+$d = judged(
+	'compaction',     $s->run(1, 1000.25, 1602, CLIENT, 'sleeping')->draw(1601.9)->hotkey(3000),
+	'memory-reclaim', 'xterm', 0.98, 1
+);
+like(
+	$d->{verdict}{next}, qr/transparent_hugepage/,
+	'huge pages, and not a full memory, are to be looked at'
+);
 
 $s = Tipme::Test::Story->new->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping');
 $s->wake(1, 1000.9, SERVER, CLIENT, 'epoll')->run(0, 1001, 1601, SERVER, 'sleeping');
-$s->builder->x(1001.1 * MS, 'x_wakeup')
-	->x(1001.2 * MS, 'x_request', pid => CLIENT, client => 4, duration_ns => 599 * MS, major => 74,
-	sequence => 1, count => 1);
-$s->builder->x((1100 + $_ / 2) * MS, 'x_input', kernel_ns => (1099 + $_ / 2) * MS, device => 7,
-	kind => 'motion', tid => 101)
-	for 0 .. 900;
-$s->builder->x(1600.5 * MS, 'x_damage', pid => CLIENT, client => 4, major => 74, width => 6,
-	height => 13)->x(1600.9 * MS, 'x_sleep');
+$s->builder->x(1001.1 * MS, 'x_wakeup')->x(
+	1001.2 * MS, 'x_request', pid => CLIENT, client => 4, duration_ns => 599 * MS, major => 74,
+	sequence => 1, count => 1
+);
+$s->builder->x(
+	(1100 + $_ / 2) * MS, 'x_input', kernel_ns => (1099 + $_ / 2) * MS, device => 7,
+	kind => 'motion', tid => 101
+) for 0 .. 900;
+$s->builder->x(
+	1600.5 * MS, 'x_damage', pid => CLIENT, client => 4, major => 74, width => 6,
+	height => 13
+)->x(1600.9 * MS, 'x_sleep');
 $d = judged('a fast mouse', $s->hotkey(3000), 'server-compute', 'Xorg');
 like(said($d), qr/^Input device event7 sent 1[45]\d\d reports a second\.$/m, 'it is told');
 
@@ -403,10 +433,14 @@ sub opened {
 	$s->builder->write($dir);
 	return Tipme::Diagnosis->new(Tipme::Episode->open($dir));
 }
-my %machine = (clock_source => 'tsc', gpus => [ { driver => 'i915', device => '0x9a49' } ],
-	mounts => { ext4 => 2 });
-my $c = compare(opened('a', \%machine),
-	opened('b', { %machine, clock_source => 'hpet', mounts => { ext4 => 2, nfs4 => 1 } }));
+my %machine = (
+	clock_source => 'tsc', gpus => [ { driver => 'i915', device => '0x9a49' } ],
+	mounts       => { ext4 => 2 }
+);
+my $c = compare(
+	opened('a', \%machine),
+	opened('b', { %machine, clock_source => 'hpet', mounts => { ext4 => 2, nfs4 => 1 } })
+);
 is_deeply(
 	$c->{machine},
 	[

@@ -10,6 +10,7 @@ use FindBin qw($Bin);
 use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
 use Tipme::Test::Judge qw(judged);
 use Tipme::Test::Story;
+use Tipme::Test::Stacks qw(stack_text);
 
 use constant { SERVER => 100, CLIENT => 200, KWORKER => 50, OTHER => 500, MS => 1_000_000 };
 
@@ -43,13 +44,11 @@ unlike(said(first_request(29_000)), qr/had had nothing to do/, 'one that is awak
 unlike(said(first_request(2000, '8:0')), qr/had to wake/, 'one that could not read is no sleeper');
 like(said(first_request(2000, 'sdq')), qr/had to wake/, 'another disk that could not read');
 
-# --- a commit of btrfs; the stack was published with a report (reasons.t) ---
+# --- a commit of btrfs ---
 {
 	my $s = Tipme::Test::Story->new(manifest => { state => { btrfs_quotas => [1] } });
-	$s->builder->stack(
-		90,
-		'wait_current_trans.isra.21+0xa1;start_transaction+0x2aa;btrfs_attach_transaction+0x17'
-	)->thread(OTHER, 'btrfs-transacti', flags => 1, ts_ns => 5 * MS, since_ns => 2 * MS);
+	$s->builder->stack(90, stack_text('btrfs'))
+		->thread(OTHER, 'btrfs-transacti', flags => 1, ts_ns => 5 * MS, since_ns => 2 * MS);
 	$s->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'disk_sleep')
 		->run(0, 1000.9, 1900, OTHER, 'sleeping');
 	$s->wake(0, 1899.9, CLIENT, OTHER, undef, stack_id => 90);
@@ -81,14 +80,12 @@ like($d->{verdict}{next}, qr{/sys/firmware/acpi/interrupts}, '... what to look a
 $d = judged('a driver', storm('cardbus_poll'), 'cpu-contention', 'kworker/1:2', 0.98, 1);
 sentence($d, qr/which did cardbus_poll: interrupts had asked for it\.$/);
 
-# --- the backlog of what is audited is full (stack: reasons.t): the kernel's thread waits for the
+# --- the backlog of what is audited is full: the kernel's thread waits for the
 # daemon that reads it ---
 {
 	my $s = Tipme::Test::Story->new;
-	$s->builder->stack(
-		90,
-		'schedule_timeout;audit_log_start;audit_log_name.constprop.0;audit_log_exit'
-	)->thread(60, 'kauditd', flags => 1, ts_ns => 5 * MS, since_ns => 2 * MS)
+	$s->builder->stack(90, stack_text('audit'))
+		->thread(60, 'kauditd', flags => 1, ts_ns => 5 * MS, since_ns => 2 * MS)
 		->thread(OTHER, 'auditd', ts_ns => 5 * MS, since_ns => 2 * MS);
 	$s->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping')->run(0, 990, 991, 60, 'sleeping');
 	$s->run(0, 995,  1800, OTHER,  'sleeping')->wake(0, 1799.9, 60,     OTHER);
@@ -100,10 +97,8 @@ sentence($d, qr/which did cardbus_poll: interrupts had asked for it\.$/);
 # --- a monitor is asked by one process (DDC), which has the display's lock meanwhile ---
 {
 	my $s = Tipme::Test::Story->new;
-	$s->builder->stack(
-		90,
-		'dal_aux_engine_acquire+0x37;dm_dp_aux_transfer+0xac;drm_dp_i2c_xfer+0xc0;i2c_transfer+0x5e;i2cdev_read+0x77'
-	)->thread(OTHER, 'powerdevil', ts_ns => 5 * MS, since_ns => 2 * MS);
+	$s->builder->stack(90, stack_text('ddc'))
+		->thread(OTHER, 'powerdevil', ts_ns => 5 * MS, since_ns => 2 * MS);
 	$s->lasts(
 		'lock_contention', 1, 1000.95, 1800, tid => CLIENT, lock => 77, owner_tid => OTHER,
 		kind => 'mutex'
@@ -133,9 +128,10 @@ sub wants {
 		major => 24, sequence => 9, count => 1
 	);
 	$b->x(1001.29 * MS, 'x_sleep');
-	$s->wake(0, 1001.2, OTHER, SERVER, 'poll')
-		->run(1, 1001.4, $o{waits} ? 3990 : 1400, OTHER, $o{waits} ? "runnable" : "sleeping",
-		preempted => $o{waits} ? 1 : 0);
+	$s->wake(0, 1001.2, OTHER, SERVER, 'poll')->run(
+		1, 1001.4, $o{waits} ? 3990 : 1400, OTHER, $o{waits} ? "runnable" : "sleeping",
+		preempted => $o{waits} ? 1 : 0
+	);
 	$s->enter(1080, kind => 'key_release', no_wake => 1);
 
 	if (!$o{waits}) {
@@ -161,7 +157,7 @@ sub handed_on {
 	$b->thread(OTHER, 'imserver', ts_ns => 5 * MS, since_ns => 2 * MS);
 	my $asks = sub {
 		my ($t, $from, $to) = @_;
-		$b->x($t * MS,          'x_wakeup');
+		$b->x($t * MS, 'x_wakeup');
 		$b->x(($t + 0.1) * MS, 'x_deliver', kind => 'other', x_type => $type, @$to);
 		$b->x(
 			($t + 0.05) * MS, 'x_request', @$from,
@@ -182,6 +178,6 @@ sub handed_on {
 	$s->wake(0, 1601.3, CLIENT, SERVER, 'poll')->run(1, 1601.4, 1603, CLIENT, 'sleeping');
 	return $s->draw(1602.9)->hotkey(3000);
 }
-judged('an input method', handed_on(33), 'stopped', 'imserver', 0.95, 1);
-judged('... and one who only looks', handed_on(22), 'none', undef, 0, 0);
+judged('an input method',            handed_on(33), 'stopped', 'imserver', 0.95, 1);
+judged('... and one who only looks', handed_on(22), 'none',    undef,      0,    0);
 done_testing();

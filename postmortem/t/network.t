@@ -9,11 +9,9 @@ use FindBin qw($Bin);
 use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
 use Tipme::Test::Judge qw(judged);
 use Tipme::Test::Story;
+use Tipme::Test::Stacks qw(stack_text);
 
 use constant { SERVER => 100, CLIENT => 200, SHELL => 300, OTHER => 500, MS => 1_000_000 };
-
-# recv() of a TCP socket, as 6.18 prints it (reasons.t)
-my $RECV = 'wait_woken+0x89;sk_wait_data+0x172;tcp_recvmsg_locked+0x21d;tcp_recvmsg+0x6e';
 
 sub ns { return Tipme::Test::Story::ns($_[0]) }
 
@@ -36,7 +34,8 @@ sub asks {
 sub story {
 	my (%o) = @_;
 	my $s = Tipme::Test::Story->new(%o);
-	$s->builder->stack(90, $RECV)->thread(OTHER, 'ssh', ts_ns => 5 * MS, since_ns => 2 * MS);
+	$s->builder->stack(90, stack_text('tcp'))
+		->thread(OTHER, 'ssh', ts_ns => 5 * MS, since_ns => 2 * MS);
 	return $s;
 }
 
@@ -64,8 +63,10 @@ $d = judged(
 	'... beyond it, with a late answer',
 	names(context => 'softirq_irq', place => 'beyond'), 'network-wait', 'xterm', 0.98, 1
 );
-sentence($d, qr/an answer of the name service \(DNS\) beyond the local network\.$/,
-	'... the sentence');
+sentence(
+	$d, qr/an answer of the name service \(DNS\) beyond the local network\.$/,
+	'... the sentence'
+);
 $d = judged('asked long before it slept', names(asked => 700), 'timer-sleep', 'xterm', 0.9, 1);
 
 # A web server that answers after 2 s; what had to be sent again is counted.
@@ -117,8 +118,10 @@ $d = judged('a printer', through('print'), 'network-wait', 'ssh', 0.97, 1);
 sentence($d, qr/ was waiting for an answer of a printer, or its server beyond/, '... the sentence');
 $d = judged('users', through('directory'), 'network-wait', 'ssh', 0.97, 1);
 like($d->{verdict}{next}, qr{/etc/nsswitch\.conf}, '... what to look at');
-judged('... of which nobody tells what it asked', through('ssh', untold => 1), 'ipc-wait', 'ssh',
-	0.97, 1);
+judged(
+	'... of which nobody tells what it asked', through('ssh', untold => 1), 'ipc-wait', 'ssh',
+	0.97, 1
+);
 
 # The X client itself brings what a program of another machine draws (ssh -X).
 {
@@ -133,8 +136,10 @@ judged('... of which nobody tells what it asked', through('ssh', untold => 1), '
 	}
 	$s->hotkey(3000)->picture(CLIENT, 'xterm', since_ns => ns(1402), stack_id => $s->id('poll'));
 	$d = judged('ssh -X', $s, 'network-wait', 'xterm', 0.95, 1);
-	sentence($d, qr/ an answer of a machine behind SSH in the local network\.$/,
-		'... the sentence');
+	sentence(
+		$d, qr/ an answer of a machine behind SSH in the local network\.$/,
+		'... the sentence'
+	);
 }
 
 # A server of this machine that answers is followed, whatever its port stands for.
@@ -143,8 +148,10 @@ judged('... of which nobody tells what it asked', through('ssh', untold => 1), '
 	asks($s, 1000.9, CLIENT, 'print', place => 'machine');
 	$s->wake(1, 1000.92, OTHER, CLIENT, 'epoll', context => 'softirq_task', raiser_tid => CLIENT);
 	$s->run(0, 1001, 1700, OTHER, 'sleeping');
-	$s->wake(0, 1699.9, CLIENT, OTHER, undef, context => 'softirq_task', raiser_tid => OTHER,
-		stack_id => 90);
+	$s->wake(
+		0, 1699.9, CLIENT, OTHER, undef, context => 'softirq_task', raiser_tid => OTHER,
+		stack_id => 90
+	);
 	$s->run(1, 1700, 1702, CLIENT, 'sleeping')->draw(1701.9)->hotkey(3000);
 	judged('a server of this machine', $s, 'ipc-wait', 'ssh', 0.97, 1);
 }

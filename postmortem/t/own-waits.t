@@ -16,6 +16,7 @@ use Tipme::OwnWaits;
 use Tipme::Test::Example qw(steps spew);
 use Tipme::Test::Judge   qw(judged);
 use Tipme::Test::Story;
+use Tipme::Test::Stacks qw(stack_text);
 
 use constant { CLIENT => 200, HOLDER => 310, MS => 1_000_000 };
 my ($root) = grep { defined && -e "$_/CONTRIBUTING.md" } $ENV{TIPME_SRCDIR}, "$Bin/../..";
@@ -28,7 +29,7 @@ sub story {
 	my ($context) = @_;
 	my $s = Tipme::Test::Story->new;
 	$s->builder->thread(HOLDER, 'scope-logger', ts_ns => 900 * MS);
-	$s->builder->stack(99, 'schedule+0x5e;scope_acquire+0x12;scope_read+0x99;vfs_read+0xa0');
+	$s->builder->stack(99, stack_text('unknown-scope'));
 	$s->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping');
 	$s->run(0, 1000.4, 1700.05, HOLDER, 'sleeping') if !$context;
 	my ($waker, @how) = $context ? (0, context => $context) : (HOLDER);

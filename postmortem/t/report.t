@@ -13,6 +13,7 @@ use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generat
 use Tipme::Package;
 use Tipme::Test::Files qw(slurp);
 use Tipme::Test::Story;
+use Tipme::Test::Stacks qw(stack_text);
 
 use constant { SERVER => 100, CLIENT => 200, MS => 1_000_000 };
 my $tmp = tempdir(CLEANUP => 1);
@@ -174,10 +175,7 @@ spit(
 	"0000000000000000 t slow_scan\t[slowdisk]\n0000000000000000 T vfs_read\n"
 );
 my $k = slow('/usr/bin/xterm');
-$k->daemon(
-	'stack', stack_id => 77, frames => 2,
-	text => 'slow_scan+0x10;vfs_read+0x20;ksys_read+0x30'
-);
+$k->builder->stack(77, stack_text('unknown-scan'));
 $k->kernel(
 	1, 1010 + 5 * $_, 'sample', tid => CLIENT, kernel_stack_id => 77, period_us => 5000,
 	cpu => 1, kind => 'clock'

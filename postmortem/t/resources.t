@@ -10,6 +10,7 @@ use FindBin qw($Bin);
 use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
 use Tipme::Test::Judge qw(judged);
 use Tipme::Test::Story;
+use Tipme::Test::Stacks qw(stack_text);
 
 use constant { SERVER => 100, CLIENT => 200, SHELL => 300, MS => 1_000_000 };
 my @warnings;
@@ -433,7 +434,7 @@ is_deeply($d->{verdict}{circumstances}, ['70 of 70 samples lie in reflow (libvte
 # A sample comes where interrupts are let in again: that names their caller.
 my $kernel_stack = 77;
 $s = story()->enter(1000)->run(1, 1000.25, 1801, CLIENT, 'sleeping')->draw(1800.9)->hotkey(3000);
-$s->builder->stack($kernel_stack, '_raw_spin_unlock_irqrestore+0x1d;task_sched_runtime+0x7e;posix_cpu_clock_get+0xb4;do_syscall_64+0x71');
+$s->builder->stack($kernel_stack, stack_text('cpu-clock'));
 $s->kernel(1, 1010 + 10 * $_, 'sample', tid => CLIENT, kernel_stack_id => $kernel_stack, period_us => 10_000, cpu => 1, kind => 'clock') for 0 .. 69;
 is_deeply(judged('sampled, interrupts', $s, 'app-compute', 'xterm', 0.98, 1)->{verdict}{circumstances}, ['70 of 70 samples lie in task_sched_runtime (in the kernel).'], 'sampled, interrupts: the caller');
 $d = judged('sampled below', sampled(70, map { "$_+0x1a[5];paint+0x90[6];main+0x3[6]" } qw(a b c d)), 'app-compute', 'xterm', 0.98, 1);

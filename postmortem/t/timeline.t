@@ -13,7 +13,8 @@ use Tipme::Diagnosis;
 use Tipme::Episode;
 use Tipme::Test::Files qw(slurp);
 use Tipme::Test::Episode;
-use Tipme::Test::Xml qw(xml_problem);
+use Tipme::Test::Stacks qw(stack_text);
+use Tipme::Test::Xml    qw(xml_problem);
 use Tipme::Timeline;
 
 my @warnings;
@@ -106,7 +107,7 @@ sub story {
 	$e->kernel(0, 8866 * $MS, 'exit', tid => 903, pid => 903, start_ns => 1903);
 	$e->x(9499 * $MS, 'x_device', input_seq => 9, kind => 'key_press', device => 3);
 	$e->x(9500 * $MS, 'x_chord', input_seq => 9, action => 'snapshot');
-	$e->stack(7, 'schedule_hrtimeout_range_clock+0x1;poll_schedule_timeout+0x1;do_select+0x1');
+	$e->stack(7, stack_text('select'));
 	return $e->write("$tmp/" . ($o{dir} // 'storm'));
 }
 

@@ -11,6 +11,7 @@ use Tipme::Report::Text;
 use Tipme::Responses qw(responses);
 use Tipme::Test::Judge qw(judged);
 use Tipme::Test::Story;
+use Tipme::Test::Stacks qw(stack_text);
 
 use constant { SERVER => 100, CLIENT => 200, SHELL => 300, KWORKER => 50, MS => 1_000_000 };
 my @warnings;
@@ -31,7 +32,7 @@ like($d->{verdict}{sentence}, qr/^Nothing unusual: xterm \(pid 200\) answered a 
 	my $s = story();
 	$s->builder->thread(700, 'holder', ts_ns => 900 * MS);
 	$s->enter(1000)->run(1, 1000.3, 1000.5, CLIENT, 'sleeping')->wake(0, 1399.5, 700, 0, 'nanosleep', context => 'hardirq')->run(0, 1399.6, 1399.9, 700, 'sleeping');
-	$s->builder->stack(90, 'wait_for_something_new+0x10;__x64_sys_new+0x20');
+	$s->builder->stack(90, stack_text('unknown-call'));
 	$s->wake(0, 1399.8, CLIENT, 700, undef, stack_id => 90)->run(1, 1400, 1400.2, CLIENT, 'sleeping')->draw(1400.1, CLIENT, run => 1400.25)->hotkey(3000);
 	$s->builder->thread(CLIENT, 'xterm', ts_ns => 1700 * MS, since_ns => 1400.2 * MS, cpu => 1, state => 'sleeping', stack_id => $s->id('poll'));
 	my $slow = $s->diagnose("$tmp/rest");
@@ -41,7 +42,7 @@ like($d->{verdict}{sentence}, qr/^Nothing unusual: xterm \(pid 200\) answered a 
 # --- a program whose event loop is a thread of its own (Tcl's notifier): a release without effect leaves it at rest ---
 {
 	my $s = story();
-	my $b = $s->builder->stack(91, 'futex_do_wait+0x10;__futex_wait+0x20;futex_wait+0x6a;do_futex+0x10');
+	my $b = $s->builder->stack(91, stack_text('futex'));
 	$s->enter(2000, kind => 'button_release', client_stack => 'poll')->run(1, 2000.3, 2000.6, CLIENT, 'sleeping');
 	$b->thread(CLIENT, 'xterm', ts_ns => 2500 * MS, since_ns => 2000.6 * MS, cpu => 1, state => 'sleeping', stack_id => 91)
 		->thread(201, 'notifier', pid => CLIENT, ts_ns => 2500 * MS, since_ns => 5 * MS, cpu => 1, state => 'sleeping', stack_id => $s->id('poll'));
@@ -53,7 +54,7 @@ like($d->{verdict}{sentence}, qr/^Nothing unusual: xterm \(pid 200\) answered a 
 # --- the same on a busy machine: the notifier gets a CPU only milliseconds after the main thread has gone to sleep ---
 {
 	my $s = story();
-	my $b = $s->builder->stack(91, 'futex_do_wait+0x10;__futex_wait+0x20;futex_wait+0x6a;do_futex+0x10')->thread(201, 'notifier', pid => CLIENT, ts_ns => 900 * MS, since_ns => 5 * MS, cpu => 0, state => 'sleeping', stack_id => $s->id('poll'));
+	my $b = $s->builder->stack(91, stack_text('futex'))->thread(201, 'notifier', pid => CLIENT, ts_ns => 900 * MS, since_ns => 5 * MS, cpu => 0, state => 'sleeping', stack_id => $s->id('poll'));
 	$s->enter(2000, kind => 'button_release', client_stack => 'poll')->run(1, 2000.3, 2000.6, CLIENT, 'sleeping')->wake(1, 2000.55, 201, CLIENT, 'poll', wakee_cpu => 0)->run(0, 2004.5, 2004.6, 201, 'sleeping');
 	$b->thread(CLIENT, 'xterm', ts_ns => 2500 * MS, since_ns => 2000.6 * MS, cpu => 1, state => 'sleeping', stack_id => 91)
 		->thread(201, 'notifier', pid => CLIENT, ts_ns => 2500 * MS, since_ns => 2004.6 * MS, cpu => 0, state => 'sleeping', stack_id => $s->id('poll'));

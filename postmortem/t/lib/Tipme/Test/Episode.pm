@@ -5,10 +5,12 @@ package Tipme::Test::Episode;
 
 use strict;
 use warnings;
+use Carp             qw(croak);
 use Cpanel::JSON::XS ();
 use FindBin          qw($Bin);
 use Tipme::Record;
 use Tipme::Record::Layout;
+use Tipme::Test::Stacks qw(source_of);
 
 # new(trigger_ns =>, end_ns =>, cpus =>, first_ns =>, schema => text, manifest => { ... }, id =>,
 # section_records =>)
@@ -123,8 +125,10 @@ sub thread {
 	);
 }
 
+# stack(ID, TEXT): a kernel stack, of those of which Tipme::Test::Stacks knows where they are from
 sub stack {
 	my ($self, $id, $text) = @_;
+	croak "a stack of which nobody knows where it is from: $text" if !defined source_of($text);
 	return $self->daemon(
 		$self->{trigger_ns}, 'stack', stack_id => $id,
 		frames => 1 + ($text =~ tr/;//), text => $text

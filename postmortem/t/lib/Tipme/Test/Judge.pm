@@ -25,6 +25,7 @@ sub judged {
 	my ($what, $story, $kind, $comm, $least, $most, %o) = @_;
 	my $d = $story->diagnose("$tmp/s" . ++$n, %o);
 	my $v = $d->{verdict};
+	note($v->{sentence});
 	is($v->{kind},         $kind, "$what: verdict $kind")                or diag($v->{sentence});
 	is($v->{blamed}{comm}, $comm, "$what: names " . ($comm // 'nobody')) or diag($v->{sentence});
 	cmp_ok($v->{share}, '>=', $least, "$what: share $v->{share}")     if defined $least;

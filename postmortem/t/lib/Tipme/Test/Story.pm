@@ -12,6 +12,7 @@ use Tipme::Episode;
 use Tipme::Report::JSON;
 use Tipme::Segment;
 use Tipme::Test::Episode;
+use Tipme::Test::Stacks qw(stack_text);
 
 # Each story is held to the fields that a segment may have.
 $Tipme::Segment::STRICT = 1;
@@ -19,29 +20,7 @@ $Tipme::Segment::STRICT = 1;
 use constant MS => 1_000_000;
 use constant { SERVER => 100, CLIENT => 200, SHELL => 300, KWORKER => 50 };
 
-my %STACK = (
-	poll =>
-		'schedule_hrtimeout_range_clock+0x9d;poll_schedule_timeout.constprop.0+0x4b;do_sys_poll+0x4a8;__x64_sys_poll+0x3f',
-	epoll =>
-		'schedule_hrtimeout_range_clock+0x9d;ep_poll+0x36e;do_epoll_wait+0xbb;__x64_sys_epoll_wait+0x60',
-	nanosleep => 'do_nanosleep+0x6a;hrtimer_nanosleep+0xae;__x64_sys_nanosleep+0xa2',
-	tty       => 'schedule_timeout+0x10e;wait_woken+0x62;n_tty_read+0x26c;tty_read+0x129',
-	wait4     => 'do_wait+0x60;kernel_wait4+0xa6;__do_sys_wait4+0xac',
-	disk      => 'io_schedule+0x42;folio_wait_bit_common+0x13d;filemap_read+0x2a1',
-	futex     => 'futex_wait_queue+0x60;__futex_wait+0x14c;futex_wait+0x6a;do_futex+0x105',
-	mutex     => 'schedule_preempt_disabled+0x15;__mutex_lock.constprop.0+0x4a5;mutex_lock+0x30',
-	flock     => 'flock_lock_inode_wait+0xd1;__do_sys_flock+0x13c', fault =>
-		'io_schedule+0x42;folio_wait_bit_common+0x13d;filemap_fault+0x8b2;__do_fault+0x31;handle_mm_fault+0xf1',
-	swap => 'io_schedule+0x42;folio_wait_bit_common+0x13d;do_swap_page+0x5c9;handle_mm_fault+0xf1',
-	journal => 'jbd2_log_wait_commit+0xd9;ext4_fsync_journal+0x50;ext4_sync_file+0x1c1',
-	jbd2    =>
-		'io_schedule+0x42;bit_wait_io+0xd;__wait_on_bit+0x4e;__wait_on_buffer+0x31;jbd2_journal_commit_transaction+0x141a',
-	direct =>
-		'__iomap_dio_rw+0x5ea;iomap_dio_rw+0xe;xfs_file_dio_write_aligned+0x9b;vfs_write+0x22f',
-	unix => 'schedule_timeout+0x10e;unix_stream_data_wait+0x9a;unix_stream_read_generic+0x3b1',
-	fuse =>
-		'request_wait_answer+0x112;__fuse_simple_request+0x120;fuse_lookup_name+0xbf;fuse_lookup+0x75'
-);
+# Stacks that each story has, by the names of Tipme::Test::Stacks.
 my $n  = 0;
 my %ID = map { $_ => ++$n }
 	qw(poll epoll nanosleep tty wait4 disk futex mutex flock fault swap journal jbd2 direct unix
@@ -63,7 +42,7 @@ sub new {
 		->thread(SHELL,   'bash',  ppid  => CLIENT,  ts_ns => 5 * MS, since_ns => 2 * MS, cpu => 1)
 		->thread(KWORKER, 'kworker/1:2', flags => 1, ts_ns => 5 * MS, since_ns => 2 * MS)
 		->thread(999,     'init',        ts_ns => 5 * MS);
-	$b->stack($ID{$_}, $STACK{$_}) for sort keys %ID;
+	$b->stack($ID{$_}, stack_text($_)) for sort keys %ID;
 	$b->daemon($trigger * MS, 'function', function => 0x1234, name => 'flush_to_ldisc');
 	$self->key($_, 3) for $o{no_usual} ? () : (100, 300, 500);
 	return $self;
