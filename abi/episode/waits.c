@@ -239,9 +239,19 @@ static int add_lock(struct making *m, uint32_t i)
 			  ev->c[i], 0,		ev->cpu[i], TIPME_LOCK_CONTENTION,
 			  kind,	    1 };
 
-	if (phase == TIPME_PHASE_BEGIN)
+	if (phase != TIPME_PHASE_BEGIN) {
+		begun_end(m, lock, ev->tid[i], ts);
+		return 0;
+	}
+	uint32_t *spun = kind == TIPME_LOCK_KIND_FILE || kind == TIPME_LOCK_KIND_SPIN
+				 ? NULL
+				 : begun_find(m, lock, ev->tid[i]);
+
+	if (!spun)
 		return begun_add(m, lock, ev->tid[i], w);
-	begun_end(m, lock, ev->tid[i], ts);
+	/* It has spun for the lock, and goes to sleep for it now: one wait. */
+	if (ev->c[i])
+		m->at[m->begun[*spun].wait].number = ev->c[i];
 	return 0;
 }
 

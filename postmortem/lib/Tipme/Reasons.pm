@@ -8,7 +8,8 @@ use warnings;
 use File::Basename qw(dirname);
 use Tipme::OwnWaits;
 
-my %IRQ = map { $_ => 1 } qw(hardirq softirq_irq nmi);
+my $LOCK = 'wait-kernel-lock';                            # the code of its lines
+my %IRQ  = map { $_ => 1 } qw(hardirq softirq_irq nmi);
 
 # new(): reads the table beside this file, and the lines of this person and machine.
 # new(EPISODE): of a bundle those of its sender
@@ -35,15 +36,20 @@ sub new {
 	return bless { rows => \@rows, memo => {} }, $class;
 }
 
-# of(STACK, CONTEXT): { kind, class, code }: the code is one of Tipme::Reason or undef; CONTEXT is
-# that of the waking, or undef where none came
+# of(STACK, CONTEXT, LOCKED): { kind, class, code }: the code is one of Tipme::Reason or undef;
+# CONTEXT is that of the waking, or undef where none came. LOCKED: the kernel has recorded that the
+# sleep lies in a wait for a lock of its own. Then no line behind those of such locks is asked: the
+# caller of the lock is all that a stack shows of it, and may be a file system or any driver.
 sub of {
-	my ($self, $stack, $context) = @_;
-	return if !defined $stack || $stack eq '';
-	my $key = ($context // 'none') . " $stack";
+	my ($self, $stack, $context, $locked) = @_;
+	$stack //= '';
+	return if $stack eq '' && !$locked;
+	my $key = join ' ', $context // 'none', $locked ? 'locked' : (), $stack;
 	return $self->{memo}{$key} if exists $self->{memo}{$key};
-	my ($row) =
-		grep { _fits($_->{context}, $context) && $stack =~ $_->{frames} } @{ $self->{rows} };
+	my ($row) = grep {
+		_fits($_->{context}, $context)
+			&& ($locked && ($_->{code} // '') eq $LOCK || $stack =~ $_->{frames})
+	} @{ $self->{rows} };
 	return $self->{memo}{$key} = $row;
 }
 

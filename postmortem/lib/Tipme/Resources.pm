@@ -20,6 +20,7 @@ my $WAKES_NS   = 200_000;   # and a waking this shortly after one, on its CPU, c
 my $SAMPLE_NS  = 1_000_000_000; # what a first sample of a quota is about: nobody saw the one before
 my ($SAMPLE) = grep { $Tipme::Record::Layout::ENUM{phase}{$_} eq 'sample' }
 	keys %{ $Tipme::Record::Layout::ENUM{phase} };
+my %NO_SLEEP = map { $_ => 1 } qw(file spin);    # kinds of locks
 my %STOPS = map { $_ => 1 } 19 .. 22;
 
 # new(KERNEL EVENTS [, THREADS]): THREADS also has what the daemon found by looking: quotas, stolen
@@ -123,6 +124,19 @@ sub lock_waits {
 	return $self->_overlapping($self->_table('locks')->{$tid}, $from, $to);
 }
 
+# sleeps_for_lock(TID, T): did a sleep of the thread that began at T lie in its wait for a lock of
+# the kernel? Locks of files are none of those, and who spins does not sleep.
+sub sleeps_for_lock {
+	my ($self, $tid, $t) = @_;
+	my ($w) = grep { !$NO_SLEEP{ $_->{what} } } reverse $self->lock_waits($tid, $t, $t + 1);
+	return 0 if !$w;
+	return 1 if $w->{to} < $FOREVER;
+	# A thread waits for one of them: if there was another since, the end of this one was lost.
+	my @since = grep { $_->{from} > $w->{from} && !$NO_SLEEP{ $_->{what} } }
+		$self->lock_waits($tid, $w->{from}, $t);
+	return @since ? 0 : 1;
+}
+
 sub _make_locks {
 	my ($self) = @_;
 	my ($ev, %of, %open) = ($self->{ev});
@@ -130,15 +144,23 @@ sub _make_locks {
 		my ($ts, $tid, $lock) = ($ev->ts($i), $ev->tid($i), $ev->lock_contention_lock($i));
 		my ($what, $phase) =
 			($ev->lock_contention_kind($i) // 'unknown', $ev->lock_contention_phase($i) // '');
-		if ($phase eq 'begin') {
-			push @{ $of{$tid} },
-				$open{"$tid $lock"} = {
-				from => $ts, to => $FOREVER, lock => $lock, what => $what, index => $i, tid => $tid,
-				owner => $ev->lock_contention_owner_tid($i)
-				};
-		} elsif (my $w = delete $open{"$tid $lock"}) {
-			$w->{to} = $ts;
+		if ($phase ne 'begin') {
+			my $w = delete $open{"$tid $lock"};
+			$w->{to} = $ts if $w;
+			next;
 		}
+		my $owner = $ev->lock_contention_owner_tid($i);
+		my $spun  = $NO_SLEEP{$what} ? undef : $open{"$tid $lock"};
+		if ($spun) {
+			# It has spun for the lock, and goes to sleep for it now: one wait.
+			$spun->{owner} = $owner if $owner;
+			next;
+		}
+		push @{ $of{$tid} },
+			$open{"$tid $lock"} = {
+			from => $ts, to => $FOREVER, lock => $lock, what => $what, index => $i, tid => $tid,
+			owner => $owner
+			};
 	}
 	# Who waits for a lock of a file sleeps until it has it.
 	for my $w (grep { $_->{what} eq 'file' } values %open) {

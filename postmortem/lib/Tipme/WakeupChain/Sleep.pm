@@ -35,7 +35,7 @@ sub _blocked {
 	}
 	my $work = $self->_work_at(@$self{qw(tid t)});
 	$s{work} = $work if $work && defined $work->{tid};
-	my $r = $self->{reasons}->of($s{stack}, $waker ? $waker->{context} : undef);
+	my $r = $self->_reason($i, $s{stack}, $waker);
 	return if $self->_in_frame && $self->_paced($i, $lo, $waker, $r, \%s);
 	return if $self->_on_disk($i, $lo, $waker, $r, \%s);
 	if ($waker && $r && $r->{kind} eq 'futex-wait' && $self->_thawed($waker)) {
@@ -84,6 +84,14 @@ sub _blocked {
 		$whose                                       ? (exact      => 0) : (),
 		!$waker && ($whose || $r->{class} eq 'loop') ? (unanswered => 1) : ()
 	);
+}
+
+# Why a thread slept, by its stack, and by what the kernel has recorded of locks of its own.
+sub _reason {
+	my ($self, $i, $stack, $waker) = @_;
+	my $began  = $i->{real_from} // $i->{from};
+	my $locked = $self->{states}->resources->sleeps_for_lock($self->{tid}, $began);
+	return scalar $self->{reasons}->of($stack, $waker ? $waker->{context} : undef, $locked);
 }
 
 # It had asked a service over the network just before it slept, and slept until the network, its own

@@ -54,7 +54,7 @@ sub _follow {
 	my ($self, $i, $lo, $waker, $s) = @_;
 	my ($t, $tid) = ($self->{t}, $self->{tid});
 	my $who    = $waker->{tid} or return 0;
-	my $reason = $self->{reasons}->of($s->{stack}, $waker->{context});
+	my $reason = $self->_reason($i, $s->{stack}, $waker);
 	# The kernel's own thread takes the answer of a file server, and has not made anybody wait.
 	return 0
 		if $reason
