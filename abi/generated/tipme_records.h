@@ -1214,7 +1214,7 @@ TIPME_ASSERT(__builtin_offsetof(struct tipme_thread, ns_tid) == 88);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_thread, rss_kib) == 92);
 TIPME_ASSERT(__builtin_offsetof(struct tipme_thread, run_ns) == 96);
 
-/* a kernel stack, innermost frame first; the text is symbol+offset, joined by ';' */
+/* a kernel stack, innermost frame first; the text is symbol+offset, joined by ';'; of a sleeper's with more than 16 frames the innermost ten, '...', and the outermost five */
 struct tipme_stack {
 	__u64 ts_ns; /* [ns] CLOCK_MONOTONIC; the beginning, where a record has a duration */
 	__u8 type; /* record number */

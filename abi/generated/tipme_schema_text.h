@@ -487,7 +487,7 @@ static const char tipme_schema_text[] =
 	"\tu32 rss_kib unit KiB : \"since 1.1: resident memory of its process; 0: not known\"\n"
 	"\tu64 run_ns unit ns : \"since 1.1: CPU time that it has used since its start; 0: not known\"\n"
 	"\n"
-	"record stack 34 since 1.0 : \"a kernel stack, innermost frame first; the text is symbol+offset, joined by ';'\"\n"
+	"record stack 34 since 1.0 : \"a kernel stack, innermost frame first; the text is symbol+offset, joined by ';'; of a sleeper's with more than 16 frames the innermost ten, '...', and the outermost five\"\n"
 	"\tu32 stack_id : \"as other records name it\"\n"
 	"\tu32 frames : \"how many\"\n"
 	"\tchar[] text : \"the frames\"\n"

@@ -8,6 +8,13 @@
 
 #define TIPME_SOFTIRQS 16 /* the kernel has 10 */
 #define TIPME_STACK_FRAMES 16
+/*
+ * Of a sleeper's stack with more frames both ends are kept: so many outer ones, and before them one
+ * that stands for all in between. What lies beyond the deepest is not looked at.
+ */
+#define TIPME_STACK_OUTER 5
+#define TIPME_STACK_GAP 2ULL
+#define TIPME_STACK_DEEPEST 64
 #define TIPME_SLEEPS 32768
 #define TIPME_SPINS 4 /* task, softirq, interrupt, one more */
 #define TIPME_IDLE_STATES 16

@@ -195,7 +195,9 @@ static __always_inline __u32 tipme_sleep_end(struct tipme_kernel_cpu *c, struct 
 	if (s->tid && s->state == TIPME_TASK_STATE_DISK_SLEEP)
 		tipme_disk_sleep_note(tid, since, now);
 	tipme_sleep_set(s, tid, TIPME_TASK_STATE_RUNNABLE, now);
-	return since && now > since + tipme_stack_min_ns ? tipme_stack_of(p, now) : 0;
+	if (!since || now <= since + tipme_stack_min_ns)
+		return 0;
+	return tipme_stack_of(p, now, TIPME_DEEP_WAKING);
 }
 
 static __always_inline int tipme_waking_by(struct tipme_kernel_cpu *c, struct task_struct *p,
@@ -552,7 +554,7 @@ static __always_inline __u32 tipme_stack_looked(struct task_struct *p, __u64 swi
 	if (tipme_pool_load(&l->thread) == thread && word >> 32 == (__u32)switches && (__u32)word &&
 	    tipme_stack_touch(word, now))
 		return word;
-	id = tipme_stack_of(p, now);
+	id = tipme_stack_of(p, now, TIPME_DEEP_PICTURE);
 	tipme_pool_store(&l->thread, 0);
 	/*
 	 * What it ran meanwhile, it did after its switches were counted: then the next picture

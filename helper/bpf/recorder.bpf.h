@@ -394,12 +394,47 @@ static __always_inline __u32 tipme_stack_counted(__u32 id)
 	return id;
 }
 
-static __noinline __u32 tipme_stack_of(struct task_struct *p, __u64 now)
-{
-	struct tipme_frames frames = {};
-	long bytes = bpf_get_task_stack(p, &frames, sizeof(frames), 0);
+/* A whole stack, before it is made shorter: the program of wakings and that of pictures may nest.
+ */
+enum { TIPME_DEEP_WAKING, TIPME_DEEP_PICTURE, TIPME_DEEPS };
 
-	return bytes > 0 ? tipme_stack_counted(tipme_stack_put(&frames, bytes / 8, now)) : 0;
+struct tipme_deep {
+	__u64 frame[TIPME_STACK_DEEPEST];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, TIPME_DEEPS);
+	__type(key, __u32);
+	__type(value, struct tipme_deep);
+} tipme_deeps SEC(".maps");
+
+static __noinline __u32 tipme_stack_of(struct task_struct *p, __u64 now, __u32 place)
+{
+	struct tipme_deep *deep = bpf_map_lookup_elem(&tipme_deeps, &place);
+	const __u32 gap = TIPME_STACK_FRAMES - TIPME_STACK_OUTER - 1;
+	struct tipme_frames frames;
+	__u32 count, k;
+	long bytes;
+
+	if (!deep)
+		return 0;
+	bytes = bpf_get_task_stack(p, deep, sizeof(*deep), 0);
+	if (bytes <= 0)
+		return 0;
+	count = (__u32)bytes / 8;
+#pragma unroll
+	for (k = 0; k < TIPME_STACK_FRAMES; k++) {
+		__u32 from =
+			count > TIPME_STACK_FRAMES && k > gap ? count - TIPME_STACK_FRAMES + k : k;
+
+		frames.frame[k] = deep->frame[from % TIPME_STACK_DEEPEST];
+	}
+	if (count > TIPME_STACK_FRAMES) {
+		frames.frame[gap] = TIPME_STACK_GAP;
+		count = TIPME_STACK_FRAMES;
+	}
+	return tipme_stack_counted(tipme_stack_put(&frames, count, now));
 }
 
 #endif

@@ -10,6 +10,7 @@
 #include "kallsyms.h"
 #include "kernel_numbers.h"
 #include "kernel_source.h"
+#include "kernel_tables.h"
 
 struct namer {
 	const struct tipme_kallsyms *ks;
@@ -66,7 +67,10 @@ static int emit_stack(void *arg, uint32_t stack_id, const uint64_t *frames, unsi
 		char name[160];
 		size_t n;
 
-		tipme_kallsyms_name(namer->ks, frames[i], name, sizeof(name));
+		if (frames[i] == TIPME_STACK_GAP)
+			snprintf(name, sizeof(name), "...");
+		else
+			tipme_kallsyms_name(namer->ks, frames[i], name, sizeof(name));
 		n = strlen(name);
 		if (len + n + 1 > room)
 			break;

@@ -9,16 +9,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/userfaultfd.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <time.h>
@@ -266,6 +269,37 @@ static void act_sleep(void *arg)
 {
 	for (int i = 0; i < SLEEPS; i++)
 		nap_ms(5);
+}
+
+/*
+ * Sleeps at the end of a long way: a message of a socket goes to a page that another process
+ * supplies, a while later.
+ */
+static void act_deep(void *arg)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	int fd = (int)syscall(SYS_userfaultfd, 0), ends[2];
+	char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct uffdio_register want = { .range = { (uintptr_t)page, 4096 },
+					.mode = UFFDIO_REGISTER_MODE_MISSING };
+	struct uffdio_zeropage zero = { .range = { (uintptr_t)page, 4096 } };
+	struct iovec to = { page, 4096 };
+	struct msghdr message = { .msg_iov = &to, .msg_iovlen = 1 };
+
+	if (fd < 0 || page == MAP_FAILED || ioctl(fd, UFFDIO_API, &api) ||
+	    ioctl(fd, UFFDIO_REGISTER, &want) || socketpair(AF_UNIX, SOCK_STREAM, 0, ends) ||
+	    write(ends[0], "x", 1) != 1)
+		return;
+	pid_t supplier = fork();
+
+	if (!supplier) {
+		nap_ms(30);
+		ioctl(fd, UFFDIO_ZEROPAGE, &zero);
+		_exit(0);
+	}
+	if (recvmsg(ends[1], &message, 0) < 0)
+		return;
+	waitpid(supplier, NULL, 0);
 }
 
 static void act_fork(void *arg)
@@ -654,6 +688,24 @@ static void check_sleeps(struct tipme_kernel_source *src, const struct tipme_kal
 			named = stack_has(src, ks, w->stack_id, "hrtimer_nanosleep+0x");
 	}
 	ok(named, "sleeper: its stack names hrtimer_nanosleep");
+}
+
+/* A stack with more frames than there is room for has both its ends. */
+static void check_deep(struct tipme_kernel_source *src, const struct tipme_kallsyms *ks,
+		       const struct child *c)
+{
+	uint32_t id = 0;
+
+	EACH(w, struct tipme_sched_waking, i)
+	{
+		if (w->type == TIPME_SCHED_WAKING && w->tid == (uint32_t)c->pid && w->stack_id &&
+		    stack_has(src, ks, w->stack_id, "handle_userfault+0x"))
+			id = w->stack_id;
+	}
+	ok(id, "deep sleeper: the inner end of its stack, where it waits");
+	ok(stack_has(src, ks, id, ";...;"), "deep sleeper: something is left out");
+	ok(stack_has(src, ks, id, "sys_recvmsg+0x") && stack_has(src, ks, id, "do_syscall_64+0x"),
+	   "deep sleeper: the outer end, what it had called");
 }
 
 static void check_threads(const struct child *c)
@@ -1088,8 +1140,8 @@ static void check_signals(const struct child *c)
 static void check_recording(struct tipme_kernel_source *src, const struct tipme_kallsyms *ks)
 {
 	static struct tipme_kernel_thread threads[8192], threads_after[8192];
-	struct child sleeper, forker, renamer, ping, pong, burn1, burn2, prio, sender, receiver,
-		pty, signals, paused, stopped, moved;
+	struct child sleeper, deep, forker, renamer, ping, pong, burn1, burn2, prio, sender,
+		receiver, pty, signals, paused, stopped, moved;
 	struct tipme_kernel_stats st;
 	struct tipme_kernel_copy copy;
 	struct tipme_picture pic;
@@ -1100,6 +1152,7 @@ static void check_recording(struct tipme_kernel_source *src, const struct tipme_
 	if (tipme_kernel_copy_alloc(src, &copy))
 		abort();
 	sleeper = child_whole(act_sleep, NULL);
+	deep = child_whole(act_deep, NULL);
 	forker = child_whole(act_fork, NULL);
 	renamer = child_whole(act_rename, NULL);
 	run_ping(&ping, &pong);
@@ -1130,6 +1183,10 @@ static void check_recording(struct tipme_kernel_source *src, const struct tipme_
 	lines_make(&copy);
 
 	check_sleeps(src, ks, &sleeper);
+	if (syscall(SYS_userfaultfd, 0) < 0)
+		skip("deep sleeper", strerror(errno));
+	else
+		check_deep(src, ks, &deep);
 	check_threads(&forker);
 	check_renames(&renamer);
 	check_ping(&ping, &pong);

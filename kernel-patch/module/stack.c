@@ -70,6 +70,19 @@ out:
 	return id;
 }
 
+/* The last of `count` frames stand in `outer`, in turns. Returns how many frames there are now. */
+static u32 both_ends(u64 *frames, const u64 *outer, u32 count)
+{
+	u32 k, to = TIPME_STACK_FRAMES - TIPME_STACK_OUTER;
+
+	if (count <= TIPME_STACK_FRAMES)
+		return count;
+	frames[to - 1] = TIPME_STACK_GAP;
+	for (k = 0; k < TIPME_STACK_OUTER; k++)
+		frames[to + k] = outer[(count + k) % TIPME_STACK_OUTER];
+	return TIPME_STACK_FRAMES;
+}
+
 /*
  * The scheduler's own functions say nothing about what was waited for. Which they are, no module is
  * told: user space reads it in /proc/kallsyms. No reference on the stack is taken (the function
@@ -78,20 +91,23 @@ out:
  */
 u32 tipme_stack_of_sleeper(struct task_struct *p, u64 now)
 {
-	u64 frames[TIPME_STACK_FRAMES];
+	u64 frames[TIPME_STACK_FRAMES], outer[TIPME_STACK_OUTER];
 	struct unwind_state state;
 	u32 count = 0;
 
 	if (!task_stack_page(p))
 		return 0;
 	for (unwind_start(&state, p, NULL, NULL);
-	     !unwind_done(&state) && count < TIPME_STACK_FRAMES; unwind_next_frame(&state)) {
+	     !unwind_done(&state) && count < TIPME_STACK_DEEPEST; unwind_next_frame(&state)) {
 		unsigned long ip = unwind_get_return_address(&state);
 
 		if (!ip)
 			break;
-		if (ip < tipme_ring.sched_text_start || ip >= tipme_ring.sched_text_end)
-			frames[count++] = ip;
+		if (ip >= tipme_ring.sched_text_start && ip < tipme_ring.sched_text_end)
+			continue;
+		if (count < TIPME_STACK_FRAMES)
+			frames[count] = ip;
+		outer[count++ % TIPME_STACK_OUTER] = ip;
 	}
-	return tipme_stack_put(frames, count, now);
+	return tipme_stack_put(frames, both_ends(frames, outer, count), now);
 }

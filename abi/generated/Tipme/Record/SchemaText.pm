@@ -492,7 +492,7 @@ record thread 33 since 1.0 : "one thread (tid), as a picture saw it"
 	u32 rss_kib unit KiB : "since 1.1: resident memory of its process; 0: not known"
 	u64 run_ns unit ns : "since 1.1: CPU time that it has used since its start; 0: not known"
 
-record stack 34 since 1.0 : "a kernel stack, innermost frame first; the text is symbol+offset, joined by ';'"
+record stack 34 since 1.0 : "a kernel stack, innermost frame first; the text is symbol+offset, joined by ';'; of a sleeper's with more than 16 frames the innermost ten, '...', and the outermost five"
 	u32 stack_id : "as other records name it"
 	u32 frames : "how many"
 	char[] text : "the frames"
