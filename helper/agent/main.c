@@ -21,6 +21,7 @@
 #include "keys.h"
 #include "offers.h"
 #include "recorder.h"
+#include "extensions.h"
 #include "verb.h"
 #include "words.h"
 
@@ -109,6 +110,15 @@ static void say(struct agent *a, const char *text)
 		printf("%s\n", text);
 }
 
+/* As the session is now: what is switched on may change from one episode to the next. */
+static void tell_session(struct agent *a)
+{
+	char *text = agent_session_text();
+
+	agent_recorder_tell(a->recorder, text);
+	g_free(text);
+}
+
 static void on_triggered(void *arg, const char *id, const char *kind, double seconds)
 {
 	struct agent *a = arg;
@@ -119,6 +129,7 @@ static void on_triggered(void *arg, const char *id, const char *kind, double sec
 		g_main_loop_quit(a->loop);
 		return;
 	}
+	tell_session(a);
 	if (!strcmp(kind, "auto"))
 		g_hash_table_add(a->automatic, g_strdup(id));
 	if (strcmp(kind, "hotkey"))
@@ -170,6 +181,8 @@ static void on_joined(void *arg)
 
 	if (a->test)
 		puts(_("the recorder is there"));
+	else
+		tell_session(a);
 }
 
 static void on_left(void *arg)

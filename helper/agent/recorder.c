@@ -159,3 +159,10 @@ int agent_recorder_chord(struct agent_recorder *r, uint32_t action)
 		return -ENOTCONN;
 	return tipme_message_send(r->fd, TIPME_VERB_TRIGGER, action, "", 0, MSG_DONTWAIT);
 }
+
+void agent_recorder_tell(struct agent_recorder *r, const char *session)
+{
+	if (r->fd >= 0)
+		tipme_message_send(r->fd, TIPME_VERB_WATCH, 0, session, strlen(session),
+				   MSG_DONTWAIT);
+}

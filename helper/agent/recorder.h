@@ -30,4 +30,7 @@ bool agent_recorder_joined(const struct agent_recorder *recorder);
 /* Asks for what a chord means. Does not wait. Returns 0 or -errno; -ENOTCONN: no recorder. */
 int agent_recorder_chord(struct agent_recorder *recorder, uint32_t action);
 
+/* Tells what agent_session_text() says, if a recorder is there. Does not wait. */
+void agent_recorder_tell(struct agent_recorder *recorder, const char *session);
+
 #endif

@@ -93,7 +93,7 @@ static void add_frequencies(struct json_object *to)
 	add(to, "frequencies", list);
 }
 
-static void add_machine(struct json_object *to)
+static void add_machine(struct json_object *to, const char *session)
 {
 	struct utsname name;
 
@@ -104,7 +104,7 @@ static void add_machine(struct json_object *to)
 	add_number(to, "cpus", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
 	add_number(to, "page_size", (uint64_t)sysconf(_SC_PAGESIZE));
 	add_frequencies(to);
-	add(to, "state", tipmed_state());
+	add(to, "state", tipmed_state(session));
 }
 
 const char *const tipmed_trigger_kinds[] = {
@@ -392,7 +392,7 @@ char *tipmed_manifest_text(const struct tipmed_manifest *m)
 	add_format(top);
 	add_text(top, "id", m->snap->trigger.id);
 	add_time(top, m->snap->trigger.wall_s);
-	add_machine(top);
+	add_machine(top, m->snap->session);
 	add_trigger(top, &m->snap->trigger, m->snap->before_ns);
 	add_number(top, "end_ns", m->snap->end_ns);
 	add_suspends(top, m);

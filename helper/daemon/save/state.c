@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "desktop.h"
 #include "small_file.h"
 #include "state.h"
 #include "steal.h"
@@ -467,7 +468,7 @@ static void add_machine(struct json_object *state)
 	add(state, "kernel_options", kernel_options());
 }
 
-struct json_object *tipmed_state(void)
+struct json_object *tipmed_state(const char *session)
 {
 	struct json_object *state = json_object_new_object();
 
@@ -482,5 +483,7 @@ struct json_object *tipmed_state(void)
 	add(state, "btrfs_quotas", list_of("/sys/fs/btrfs", "", quota_entry));
 	add(state, "mounts", mounts());
 	add(state, "programs", programs());
+	if (*session)
+		add(state, "session", tipmed_session_json(session));
 	return state;
 }

@@ -9,9 +9,10 @@
 struct json_object;
 
 /*
- * A new object, or NULL. No data of users: no path, no name of a host or a person, no option of the
- * kernel that is not in a list of ours; docs/formats.md has the fields.
+ * A new object, or NULL. `session`: what the agent has told of it, or "". No data of users: no
+ * path, no name of a host or a person, no option of the kernel that is not in a list of ours;
+ * docs/formats.md has the fields.
  */
-struct json_object *tipmed_state(void);
+struct json_object *tipmed_state(const char *session);
 
 #endif

@@ -14,6 +14,7 @@
 
 #include "agents.h"
 #include "kernel_source.h"
+#include "desktop.h"
 #include "x_servers.h"
 
 #define TIPMED_ID_BYTES 24
@@ -71,6 +72,7 @@ struct tipmed_snapshot {
 	struct tipmed_x_servers x;
 	pid_t agents[TIPMED_AGENTS_MAX]; /* who talked with the user for us in these seconds */
 	unsigned int agent_count;
+	char session[TIPMED_SESSION_BYTES]; /* what the owner's agent has told of it */
 	/* what came of the last one: the writer's answer */
 	int saved_error;
 	char saved_text[4096 + 256]; /* path, or what went wrong */

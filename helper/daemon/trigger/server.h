@@ -94,6 +94,7 @@ struct tipmed_server {
 	struct tipmed_closer closer, closer_own;
 	bool paused; /* so are some peers, or doors */
 	struct tipmed_agents agents;
+	char session[TIPMED_SESSION_BYTES];
 	struct tipmed_auto automatic;
 	struct tipmed_evdev *evdev; /* the hot-key on the keyboards; NULL: none */
 	unsigned int keyboards_refused;

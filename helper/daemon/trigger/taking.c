@@ -38,6 +38,7 @@ void tipmed_taking_finish(struct tipmed_server *server)
 	tipmed_snapshot_end(&server->snap);
 	server->snap.agent_count =
 		tipmed_agents_list(&server->agents, since_ns, server->snap.agents);
+	memcpy(server->snap.session, server->session, sizeof(server->session));
 	tipmed_writer_save(server->writer, &server->snap);
 }
 

@@ -72,8 +72,12 @@ static void on_hello(struct tipmed_server *server, struct tipmed_peer *peer,
 	tipmed_peer_answer(peer, 0, "{\"ring\": true}");
 }
 
-static void on_watch(struct tipmed_server *server, struct tipmed_peer *peer)
+/* An agent that has something to tell of the session does so with its wish to watch, and again. */
+static void on_watch(struct tipmed_server *server, struct tipmed_peer *peer,
+		     const struct tipme_incoming *in)
 {
+	if (in->text_len)
+		tipmed_session_take(server->session, in->text, in->text_len);
 	if (!peer->watches)
 		tipmed_agents_add(&server->agents, peer->cred.pid);
 	peer->watches = true;
@@ -208,7 +212,7 @@ static void on_message(struct tipmed_server *server, struct tipmed_peer *peer,
 	else if (in->verb == TIPME_VERB_STOP)
 		on_stop(server, peer);
 	else if (in->verb == TIPME_VERB_WATCH)
-		on_watch(server, peer);
+		on_watch(server, peer, in);
 	else if (in->verb == TIPME_VERB_NOTE)
 		on_note(server, peer, in);
 	else if (in->verb == TIPME_VERB_SET)
