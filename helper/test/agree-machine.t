@@ -1,8 +1,8 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
 # Memory and pressure of the machine, what the kernel reports, and what CPU time groups of processes
-# are meant to get: beside a witness that reads /proc/pressure and /proc/vmstat in the same seconds,
-# beside dmesg, and beside the files of the groups.
+# are meant to get: beside a witness that reads /proc/meminfo, /proc/pressure and /proc/vmstat in
+# the same seconds, beside dmesg, and beside the files of the groups.
 use strict;
 use warnings;
 use FindBin;
@@ -26,8 +26,15 @@ my %OF        = (
 	swapped_in  => 'pswpin',        swapped_out => 'pswpout',     major_faults => 'pgmajfault',
 	compactions => 'compact_stall', oom_kills   => 'oom_kill',
 );
-my $dir = tempdir(DIR => '/var/tmp', CLEANUP => 1);
-my $d   = Tipme::TestDaemon->new(args => [ '--post', 0, '--window', 120 ]);
+# How much there was: which of /proc/meminfo.
+my %LEVEL = (
+	available_kib => 'MemAvailable', swap_free_kib => 'SwapFree', dirty_kib => 'Dirty',
+	writeback_kib => 'Writeback'
+);
+my $ROUND_NS = 400_000_000;                                # on either side of one of our looks
+my $NEAR_KIB = 64 << 10;
+my $dir      = tempdir(DIR => '/var/tmp', CLEANUP => 1);
+my $d        = Tipme::TestDaemon->new(args => [ '--post', 0, '--window', 120 ]);
 my ($rc, undef, $err) = $d->start;
 is $rc, 0, 'it starts' or BAIL_OUT("no recorder: $err");
 
@@ -69,6 +76,21 @@ SKIP: {
 			"$field: $sum by us; the kernel's own count grew by $least to $most"
 			or diag explain \@m;
 	}
+}
+
+# Between the least and the most that the witness saw around each look, or near to that: it looks
+# each tenth of a second, and there is some up and down in between.
+for my $field (sort keys %LEVEL) {
+	my @off;
+	for my $r (@m) {
+		my ($from, $to) = ($r->{ts_ns} - $ROUND_NS, $r->{ts_ns} + $READS_NS + $ROUND_NS);
+		my @round = sort { $a <=> $b } map { $_->{level}{ $LEVEL{$field} } }
+			grep { $_->{ns} >= $from && $_->{ns} <= $to } @seen;
+		push @off, "$r->{$field} at $r->{ts_ns}, the witness: $round[0] to $round[-1]"
+			if @round > 2
+			&& ($r->{$field} < $round[0] - $NEAR_KIB || $r->{$field} > $round[-1] + $NEAR_KIB);
+	}
+	is join("\n", @off), '', "$field: as /proc/meminfo has it";
 }
 
 # --- what the kernel reports: an error of a file system that we have it find ---
@@ -149,7 +171,8 @@ sub witness {
 		my $text = -r "/proc/pressure/$what" ? eval { slurp("/proc/pressure/$what") } // '' : '';
 		$of{"$what $1"} = $2 while $text =~ /^(some|full) .*total=(\d+)/mg;
 	}
-	return { ns => now_ns(), map { $_ => $of{$_} } values %OF };
+	my %level = slurp('/proc/meminfo') =~ /^(\w+):\s+(\d+)/mg;
+	return { ns => now_ns(), level => \%level, map { $_ => $of{$_} } values %OF };
 }
 
 sub grown { my ($name) = @_; return ($seen[-1]{$name} // 1e12) - ($began->{$name} // 0) }
