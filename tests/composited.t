@@ -14,7 +14,7 @@ use Time::HiRes qw(sleep time);
 use lib "$ENV{TIPME_SRCDIR}/helper/demo", "$ENV{TIPME_SRCDIR}/tests/lib";
 use Tipme::Diagnosis;
 use Tipme::Episode;
-use Tipme::Hog  qw(allowed_cpus can_compute compute hog keep_to starved_by);
+use Tipme::Hog  qw(allowed_cpus can_compute compute hog keep_to prefer starved_by);
 use Tipme::Rows qw(counted keep row sentences sorted_out wanted);
 use Tipme::Stage;
 use Tipme::Typist::Session;
@@ -226,11 +226,13 @@ SKIP: {
 sub late {
 	my ($w, $scene, $do, $good, $says) = @_;
 	# What is usual is told by others.
-	if (counted()) { $w->{key}->() for 1 .. 3 }
+	if (counted()) { $w->{key}->() for 1 .. $N }
 	my @who = grep { $_ != ($w->{staged} // 0) } $w->{stage}{display}->pid, @$w{qw(pid editor)};
-	my @t   = map  { watched($do, @who) } 1 .. $N;
-	my @of  = scene($w->{stage}, $t[0]{at});
-	my $n   = sorted_out(
+	my $ordinary = counted() && !$w->{staged} ? prefer(@who) : sub { };
+	my @t        = map { watched($do, @who) } 1 .. $N;
+	$ordinary->();
+	my @of = scene($w->{stage}, $t[0]{at});
+	my $n  = sorted_out(
 		\@t, \@of, $good,
 		sub {
 			my ($p, $to) = @_;

@@ -14,10 +14,10 @@ use lib "$ENV{TIPME_SRCDIR}/helper/demo", "$ENV{TIPME_SRCDIR}/helper/test/lib",
 	map {"$ENV{TIPME_SRCDIR}/$_"} qw(postmortem/lib abi/generated abi/lib);
 use Tipme::Diagnosis;
 use Tipme::Episode;
-use Tipme::Hog qw(allowed_cpus can_compute compute computed hog keep_to starved_by);
+use Tipme::Hog qw(allowed_cpus can_compute compute computed hog keep_to prefer starved_by);
 use Tipme::KernelEvents;
 use Tipme::Record::Layout;
-use Tipme::Rows qw(keep row sentences sorted_out wanted);
+use Tipme::Rows qw(counted keep row sentences sorted_out wanted);
 use Tipme::TestDaemon;
 use Tipme::Waited;
 use Tipme::WaylandStage;
@@ -192,6 +192,7 @@ sub late {
 	my @who =
 		grep { $_ != ($w->{staged} // 0) } @$w{qw(pid client)}, $w->{editor} // (),
 		$w->{stage}{x} ? $w->{stage}{x}->pid : ();
+	my $ordinary = counted() && !$w->{staged} ? prefer(@who) : sub { };
 	for (my $left = $N; $left > 0; $left -= $AT_ONCE) {
 		my @t;
 		my $now = $left < $AT_ONCE ? $left : $AT_ONCE;
@@ -205,6 +206,7 @@ sub late {
 		push @{ $all{missed} }, @{ $n->{missed} };
 		keep($played->{episode}, "$w->{name}-$scene") if @{ $n->{missed} };
 	}
+	$ordinary->();
 	my $counted = $N - $all{void};
 	note "void: $all{why}{$_} times: $_" for sort keys %{ $all{why} };
 	is($all{right}, $counted, "$says, with 95 % of that time, $all{right} of $counted times")

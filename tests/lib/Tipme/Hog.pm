@@ -7,7 +7,7 @@ use warnings;
 no warnings 'portable';    # numbers of 64 bits
 use Exporter qw(import);
 
-our @EXPORT_OK = qw(allowed_cpus can_compute compute computed hog keep_to starved_by);
+our @EXPORT_OK = qw(allowed_cpus can_compute compute computed hog keep_to prefer starved_by);
 
 use constant SIGNAL => 44;    # as in tests/computing.c
 
@@ -22,6 +22,14 @@ sub keep_to {
 	my ($cpus, @pids) = @_;
 	system "taskset -acp $cpus $_ >/dev/null" for @pids;
 	return;
+}
+
+# prefer(PIDS): they become real-time, so that the other work of a machine that is not ours alone is
+# not the story; what makes them ordinary again
+sub prefer {
+	my (@pids) = @_;
+	system "chrt -a -r -p 1 $_ >/dev/null 2>&1" for @pids;
+	return sub { system "chrt -a -o -p 0 $_ >/dev/null 2>&1" for @pids; return };
 }
 
 # hog(CPU, SECONDS): a process named mixer that has it for so long; it has begun. It makes itself
