@@ -1,8 +1,9 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
 # The whole chain as a stranger sees it: each cause of the demo, staged for real, must be named by
-# kind and process. A miss is staged once more, as in the laboratory: on a machine that others use,
-# too, the delay may really have had another cause. Two in a row are a failure.
+# kind and process. First tries count: as many are right as a rate of 95 % reaches 999 times in
+# 1,000. Where a witness says that the machine stood still meanwhile, it was another story: then it
+# is told again, before anybody has looked at its verdict.
 use strict;
 use warnings;
 use Cpanel::JSON::XS ();
@@ -11,11 +12,15 @@ use Test::More;
 use lib "$ENV{TIPME_SRCDIR}/helper/demo", "$ENV{TIPME_SRCDIR}/tests/lib";
 use Tipme::Display;
 use Tipme::ExactPath qw(exact_path);
+use Tipme::Floor     qw(least_right);
+use Tipme::Witness   qw(undisturbed);
 
 plan skip_all => 'not root: recording the whole machine needs it' if $>;
 my $repeats = $ENV{TIPME_TEST_ALL} ? 3 : 0;
 my @causes  = qw(cpu-storm rt-hog slow-helper stopped);
 local $ENV{TIPME_LIBRARY} = tempdir(CLEANUP => 1);
+use constant RATE => 0.95;
+my @right;    # of each story: whether the first verdict was true
 
 # One cause as JSON, drawn by a seed; with TIPME_TEST_ALL each of them by name.
 for my $how (
@@ -27,62 +32,60 @@ for my $how (
 	)
 {
 	my ($seed, $cause, @named) = @$how;
-	my $r;
-	twice(
+	my $r = undisturbed(
 		sub {
 			my $out = qx{"$ENV{TIPME_BUILDDIR}/tipme" demo --seed $seed @named --json};
-			$r = eval { Cpanel::JSON::XS->new->decode($out) } // {};
-			return $r->{right};
+			return eval { Cpanel::JSON::XS->new->decode($out) } // {};
 		}
 	);
 	is($r->{cause}, $cause, "seed $seed is $cause");
-	ok($r->{right}, '... and the verdict is true')
-		or diag("truth: $r->{truth}{kind} $r->{truth}{text}; verdict: $r->{verdict}{kind}: "
+	told("seed $seed", $r->{right},
+		"truth: $r->{truth}{kind} $r->{truth}{text}; verdict: $r->{verdict}{kind}: "
 			. "$r->{verdict}{sentence}");
 	exact($r->{episode}) if $r->{episode};
 }
 
 # The other three as text, by a seed alone, and whatever DISPLAY says: the demo has its own server,
-# and doctor says what this session has.
+# and doctor says what this session has. One comes too late to be felt, which is no story: it is
+# told once more.
 my $plain = eval { Tipme::Display->new(kind => 'Xvfb') };
 for my $session (
-	[ 'DISPLAY unset',          3, undef,                     qr/DISPLAY is not set/ ],
-	[ 'DISPLAY is dead',        6, ':4711',                   qr/no server answers there/ ],
-	[ 'a server without hooks', 8, $plain && $plain->display, qr/no hooks seen in X server/ ]
+	[ 'DISPLAY unset',   undef,   '--seed 3', qr/DISPLAY is not set/ ],
+	[ 'DISPLAY is dead', ':4711', '--seed 6', qr/no server answers there/ ],
+	[
+		'a server without hooks', $plain && $plain->display,
+		'--late --seed 8',        qr/no hooks seen in X server/
+	]
 	)
 {
-	my ($what, $seed, $display, $says) = @$session;
+	my ($what, $display, $how, $says) = @$session;
 SKIP: {
-		skip 'no Xvfb here', 7 if $what =~ /hooks/ && !$plain;
+		skip 'no Xvfb here', 9 if !$plain && $what =~ /hooks/;
 		local $ENV{DISPLAY} = $display;
 		delete $ENV{DISPLAY} if !defined $display;
-		my ($rc, $text) = twice(
-			sub {
-				my $said = qx{"$ENV{TIPME_BUILDDIR}/tipme" demo --seed $seed 2>&1};
-				return ($? == 0, $? >> 8, $said);
-			}
-		);
-		is($rc, 0, "$what: drawn by seed $seed, a true verdict") or diag($text);
-		like($text, qr/The verdict is true/, '... and it says so');
-		like($text, $says,                   '... and what this session has');
+		my ($text, $rc) = @{
+			undisturbed(
+				sub {
+					my $said = qx{"$ENV{TIPME_BUILDDIR}/tipme" demo $how 2>&1};
+					return [ $said, $? >> 8 ];
+				}
+			)
+		};
+		told("$what, $how", $text =~ /The verdict is true/, $text);
+		is($rc == 0 ? 1 : 0, $text =~ /The verdict is true/ ? 1 : 0, '... and the status says so');
+		like($text, $says, '... and what this session has');
 		my ($png) = $text =~ /^timeline\s+(\S+\.png)$/m;
 		ok($png && -s $png, '... and the timeline is a picture');
 		exact($text =~ /^episode\s+(\S+)$/m);
+		next if $how !~ /late/;
+		like(
+			$text, qr/^The answer came after \d+ ms, too soon .*: once more \.\.\.$/m,
+			'... of the story that was told once more'
+		);
+		cmp_ok(scalar(() = $text =~ /^typing at/mg), '>=', 2, '... since it came too late');
 	}
 }
 $plain->stop if $plain;
-
-# What comes too late to be felt is no story, and is told once more.
-{
-	my $text = qx{"$ENV{TIPME_BUILDDIR}/tipme" demo --late --cause stopped --seed 5 2>&1};
-	is($? >> 8, 0, 'a cause that came too late: a true verdict') or diag($text);
-	like(
-		$text, qr/^The answer came after \d+ ms, too soon .*: once more \.\.\.$/m,
-		'... of the story that was told once more'
-	);
-	my @typed = $text =~ /^(typing at)/mg;
-	is(scalar @typed, 2, '... and that one was felt') or diag($text);
-}
 
 # In the user's own session: a server with hooks, one without, and the refusals.
 SKIP: {
@@ -104,13 +107,9 @@ SKIP: {
 	{
 		my ($what, @how) = @$session;
 		my $d = Tipme::Display->new(kind => 'Xvfb', uid => 65534, gid => 65534, @how);
-		my ($rc, $text) = twice(
-			sub {
-				my ($status, $said) = here($tree, $d, '--yes', '--seed', @how ? 5 : 6);
-				return ($status == 0, $status, $said);
-			}
-		);
-		is($rc, 0, "demo --here, $what: a true verdict") or diag($text);
+		my ($rc, $text) =
+			@{ undisturbed(sub { [ here($tree, $d, '--yes', '--seed', @how ? 5 : 6) ] }) };
+		told("demo --here, $what", $rc == 0, $text);
 		(@how ? \&unlike : \&like)->(
 			$text, qr/Nobody in this session heard the hot-key/,
 			'... and whether the hot-key was heard is told'
@@ -140,7 +139,21 @@ SKIP: {
 	);
 	$xwayland->stop;
 }
+my $least = least_right(scalar @right, RATE);
+cmp_ok(
+	scalar(grep {$_} @right), '>=', $least,
+	"at least $least of " . @right . ' are true at once'
+);
 done_testing;
+
+# told(WHAT, RIGHT, SAID): one story, and what was said of it if that was not true
+sub told {
+	my ($what, $right, $said) = @_;
+	push @right, $right ? 1 : 0;
+	note("$what: a true verdict") if $right;
+	diag("$what: MISS: $said")    if !$right;
+	return;
+}
 
 # exact(EPISODE): what its verdict is made of
 sub exact {
@@ -151,16 +164,6 @@ sub exact {
 		)
 	);
 	return;
-}
-
-# Runs CODE, and once more if what it returns first is not true; returns the rest of that.
-sub twice {
-	my ($code) = @_;
-	my ($right, @rest) = $code->();
-	return @rest if $right;
-	note(join "\n", 'a miss: once more', grep {defined} @rest);
-	($right, @rest) = $code->();
-	return @rest;
 }
 
 # What an ordinary user needs of the trees, which may be closed to him.

@@ -21,7 +21,7 @@ sub _folder {
 
 sub _stage {
 	my ($r, @how) = @_;
-	my $pid = $r->spawn([ 'BIN/stage', $r->{names}[0], @how ], root => 1, nice => -15);
+	my $pid = $r->spawn([ 'BIN/stage', $r->{names}[0], @how ], root => 1);
 	return $r->await_ready($pid);
 }
 
@@ -85,8 +85,7 @@ $CAUSE{clipboard} = {
 	prepare => sub {
 		my ($r) = @_;
 		$r->{p} = $r->spawn(
-			[ 'BIN/xcause', $r->{names}[0], 'own', 0, $r->{ms} ], x => 1,
-			nice => -15
+			[ 'BIN/xcause', $r->{names}[0], 'own', 0, $r->{ms} ], x => 1
 		);
 		$r->{deeds} = 'paste ' . 3 * $r->{ms};
 		$r->await_ready($r->{p});

@@ -22,8 +22,11 @@ my $PATIENCE    = 20;             # for an answer, beyond the length of the caus
 my $NOTICE_NS   = 100_000_000;    # what is faster seems to come at once, and the verdict may say so
 my $LEAST_SHARE = 0.2;            # of the interval; a cause with less has had no effect
 my $LEAST_NS    = 20_000_000;
-my $CALM        = -15;
-my $LOOK_NS     = 3_000_000;      # before the key: to read the kernel's counters takes a while
+# Of the interval, and at least this long: client or server waited for a CPU, though the CPU was not
+# the matter. Then others took a part that no truth of ours knows.
+my $MOST_WAITED    = 0.05;
+my $MOST_WAITED_NS = 5_000_000;
+my $LOOK_NS        = 3_000_000;    # before the key: to read the kernel's counters takes a while
 
 # A client is started by these words; DEEDS and NAME are filled in. An answer to `x` (and to a
 # click, where clicks are understood) does the deeds.
@@ -109,20 +112,30 @@ sub run {
 	return $result;
 }
 
-# try_once: the same; what goes wrong in it is its result (failed), and so is that the cause had
-# no effect, by those who did it and by the observer (void)
+# try_once: the same; what goes wrong in it is its result (failed). It is void if the cause had no
+# effect, or others had one: by those who did it, the observer and the kernel's clocks, never by the
+# verdict.
 sub try_once {
 	my ($self, $name, %o) = @_;
 	my $r =
 		eval { $self->run($name, %o) }
 		// return { cause => $name, seed => $o{seed}, right => 0,
 		failed => $@ =~ s/ at \S+ line \d+\.?\n.*//sr };
-	return $r if $r->{skipped};
-	my $ns = $r->{truth}{interval}{end_ns} - $r->{truth}{interval}{start_ns};
-	$r->{void} = sprintf 'the cause had %.0f %% of %.0f ms', 100 * $r->{truth}{parts}[0]{share},
-		$ns / 1e6
-		if $r->{truth}{parts}[0]{share} <= $LEAST_SHARE || $ns <= $LEAST_NS;
+	$r->{void} = _void($r->{truth}, cause($name)) if !$r->{skipped};
 	return $r;
+}
+
+# _void(TRUTH, CAUSE): why a run says nothing; undef: it does say something
+sub _void {
+	my ($truth, $cause) = @_;
+	my $ns    = $truth->{interval}{end_ns} - $truth->{interval}{start_ns};
+	my $share = $truth->{parts}[0]{share};
+	return sprintf 'the cause had %.0f %% of %.0f ms', 100 * $share, $ns / 1e6
+		if $share <= $LEAST_SHARE || $ns <= $LEAST_NS;
+	my $waited = $cause->{cpu} ? 0 : $truth->{waited_for_cpu_ns};
+	return sprintf 'others took the CPU for %.1f of %.0f ms', $waited / 1e6, $ns / 1e6
+		if $waited > $MOST_WAITED_NS && $waited > $MOST_WAITED * $ns;
+	return;
 }
 
 # try_run: up to three times, where a busy machine kept the cause from having its effect
@@ -154,7 +167,6 @@ sub _stage_quiet {
 	chmod 0666, $r->{truth_file};
 	$self->_start_client($r);
 	$self->_start_observer($r);
-	$self->_calm($r);
 	sleep 0.3;
 	my @old = $stage->episodes;
 	my @clicks =
@@ -231,7 +243,6 @@ sub _stage {
 	$stage->pressed(6);
 	sleep 0.3;
 	$r->{cause}{before}->($r) if $r->{cause}{before};
-	$self->_calm($r);
 	my @old = $stage->episodes;
 	$self->_press($r);
 	$self->_await_answer($r);
@@ -278,14 +289,6 @@ sub _start_observer {
 	push @{ $r->{pids} }, $pid;
 	my $line = readline $r->{observer} // '';
 	$line eq "ready\n" or croak 'the observer did not start';
-	return;
-}
-
-# Where the CPU is not the matter, other processes of this machine shall not make it so.
-sub _calm {
-	my ($self, $r) = @_;
-	my $nice = $r->{cause}{cpu} ? 0 : $CALM;
-	_renice($_, $nice) for $r->{client_pid}, $self->{stage}{display}->pid;
 	return;
 }
 
@@ -464,7 +467,6 @@ sub _clean {
 	waitpid $_, 0 for @{ $r->{pids} };
 	$self->{stage}->end_client($r->{client_pid}) if $r->{client_pid};
 	$_->close for @{ $r->{cgroups} };
-	_renice($self->{stage}{display}->pid, 0);
 	return;
 }
 

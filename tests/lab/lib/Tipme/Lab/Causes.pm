@@ -12,7 +12,7 @@ use Tipme::Lab::Delays;
 #   kinds       what a true verdict calls it; the first is the word of choice
 #   clients     which clients can have it (all four, if not said);
 #               a client that does DEEDS is one of own, gtk, tk
-#   cpu         1: the CPU is the matter, so client and server run at the usual nice value
+#   cpu         1: the CPU is the matter: that client or server wait for one does not void a run
 #   least_ms, most_ms   of the length that is drawn (50 to 3000);
 #               lead_ms: how long before the key it begins (100)
 #   needs       CODE: why this machine cannot do it; '' if it can
@@ -94,6 +94,7 @@ my %CAUSE = (
 			"the client may use 20 ms of each 100 ms, and computes for " . _quota_ms($_[0]) . ' ms';
 		},
 		kinds    => ['cpu-throttled'],
+		cpu      => 1,
 		least_ms => 200,
 		@DEEDS,
 		needs        => sub { Tipme::Lab::Cgroup::lacks('cpu') },
@@ -139,7 +140,7 @@ my %CAUSE = (
 		},
 # The holder has its lock 190 ms before the key and is nice from then on; the hog comes 10 ms after
 # that.
-		kinds    => [qw(priority-inversion cpu-contention)],
+		kinds    => ['priority-inversion'],
 		least_ms => 150,
 		@DEEDS,
 		lead_ms => 900,
@@ -178,6 +179,7 @@ my %CAUSE = (
 # Where they are too many, the kernel leaves them to its thread ksoftirqd; then the culprit is still
 # who sends.
 		kinds => [qw(irq-time cpu-contention)],
+		cpu   => 1,
 		@DEEDS,
 		least_ms => 100,
 		most_ms  => 800,
@@ -241,7 +243,7 @@ my %CAUSE = (
 			"the client waits for a lock that a thread of its own keeps, computing for $_[0]{ms} "
 				. "ms";
 		},
-		kinds => [qw(futex-wait app-compute)],
+		kinds => ['app-compute'],
 		@DEEDS,
 		prepare => sub { my ($r) = @_; $r->{deeds} = "futex $r->{ms}" },
 		charged => sub { $_[0]->cpu_ns('futex') },
@@ -279,7 +281,7 @@ my %CAUSE = (
 				. "has something to draw";
 		},
 		# It tries its arcs out first.
-		kinds   => [qw(client-queue server-compute)],
+		kinds   => ['client-queue'],
 		lead_ms => 900,
 		@DEEDS,
 		prepare => sub { $_[0]{deeds} = 'compute 8' },
@@ -287,7 +289,7 @@ my %CAUSE = (
 			my ($r) = @_;
 			$r->{x} = $r->spawn(
 				[ 'BIN/xcause', $r->{names}[0], 'long', $r->{key_ns} + 4_000_000, $r->{ms} ],
-				x => 1, nice => -15);
+				x => 1);
 		},
 		charged =>
 			sub { my ($r) = @_; return $r->spans_ns('long') - $r->overlap_ns('compute', 'long') },
@@ -298,8 +300,7 @@ my %CAUSE = (
 		kinds => ['server-grab'], lead_ms => 50,
 		begin => sub {
 			my ($r, $from, $until) = @_;
-			$r->{x} = $r->spawn([ 'BIN/xcause', $r->{names}[0], 'grab', $from, $until ], x => 1,
-				nice => -15);
+			$r->{x} = $r->spawn([ 'BIN/xcause', $r->{names}[0], 'grab', $from, $until ], x => 1);
 		},
 		charged => sub { $_[0]->spans_ns('grab') },
 		who     => sub { _pid($_[0], 'x', 0) },
@@ -320,8 +321,7 @@ my %CAUSE = (
 					'BIN/xcause', $r->{names}[0], 'flood', $r->{key_ns} + 4_000_000,
 					$until + 30_000_000
 				],
-				x    => 1,
-				nice => -15
+				x    => 1
 			);
 		},
 		charged => sub {
@@ -347,7 +347,7 @@ my %CAUSE = (
 	'lock' => {
 		says =>
 			sub {"the client waits for a file lock that $_[0]{names}[0] keeps for $_[0]{ms} ms"},
-		kinds   => [qw(lock-wait ipc-wait)], @DEEDS, lead_ms => 60,
+		kinds   => ['lock-wait'], @DEEDS, lead_ms => 60,
 		prepare => sub {
 			my ($r) = @_;
 			$r->{how}   = (qw(flock fcntl))[ $r->{draw}->(2) ];
@@ -360,8 +360,7 @@ my %CAUSE = (
 				[
 					'BIN/cause', $r->{names}[0], 'hold', $r->{how}, $r->{file},
 					(qw(sleep compute))[ $r->{draw}->(2) ], $from, $until
-				],
-				nice => -15
+				]
 			);
 		},
 		charged => sub { $_[0]->spans_ns('hold') },
@@ -405,7 +404,7 @@ my %CAUSE = (
 	'loopback' => {
 		says =>
 			sub {"the client asks $_[0]{names}[0] over TCP on loopback, which takes $_[0]{ms} ms"},
-		kinds   => [qw(ipc-wait network-wait)], @DEEDS,
+		kinds   => ['ipc-wait'], @DEEDS,
 		prepare => sub {
 			my ($r) = @_;
 			my $at = 'tcp:' . (20_000 + $r->{draw}->(10_000));
@@ -429,14 +428,12 @@ my %CAUSE = (
 				[
 					'/usr/bin/dbus-daemon', '--session', '--nofork', '--nopidfile',
 					"--address=unix:path=$at"
-				],
-				nice => -15
+				]
 			);
 			for (1 .. 200) { last if -S $at; select undef, undef, undef, 0.01 }
 			$r->{p} = $r->await_ready(
 				$r->spawn(
-					[ 'BIN/cause', $r->{names}[0], 'dbus', 'org.example.Lab', _work($r), $r->{ms} ],
-					nice => -15
+					[ 'BIN/cause', $r->{names}[0], 'dbus', 'org.example.Lab', _work($r), $r->{ms} ]
 				)
 			);
 			$r->{deeds} = 'dbus org.example.Lab';
@@ -500,7 +497,7 @@ my %CAUSE = (
 			"the client needs pages that were reclaimed, from a disk that gives it 2 MB/s, for "
 				. "$_[0]{ms} ms";
 		},
-		kinds => [qw(page-fault-io disk-io)],
+		kinds => ['page-fault-io'],
 		@DEEDS,
 		least_ms => 100,
 		needs    => sub { _needs_disk($_[0], 'read') },
@@ -601,7 +598,7 @@ my %CAUSE = (
 					. 'thread that it waits for, and sleeps for %d ms',
 				$r->{ms} * 0.5, $r->{names}[0], $r->{ms} * 0.3, $r->{ms} * 0.2;
 		},
-		kinds => [qw(lock-wait ipc-wait)],
+		kinds => ['lock-wait'],
 		@DEEDS,
 		least_ms => 400,
 		lead_ms  => 60,
@@ -617,8 +614,7 @@ my %CAUSE = (
 				[
 					'BIN/cause', $r->{names}[0], 'hold', 'flock', $r->{file}, 'sleep', $from,
 					$r->{key_ns} + int($r->{ms} * 500_000)
-				],
-				nice => -15
+				]
 			);
 		},
 		parts => sub {
@@ -654,13 +650,12 @@ sub _socket   { my ($r, $i) = @_; return $r->work . "/socket-$r->{seed}-$r->{nam
 sub _work     { my ($r) = @_; return (qw(compute sleep))[ $r->{draw}->(2) ] }
 sub _quota_ms { my ($r) = @_; return 20 + int($r->{ms} / 5) }
 
-# A server with a good nice value, so that what makes the client wait is its work, not the load of
-# the machine.
+# A server that answers as soon as it has done its work.
 sub _serve {
 	my ($r, $name, $at, @how) = @_;
 	unlink $at if $at =~ m{^/};
 	return $r->await_ready(
-		$r->spawn([ 'BIN/cause', $r->{names}[$name], 'serve', $at, @how ], nice => -15));
+		$r->spawn([ 'BIN/cause', $r->{names}[$name], 'serve', $at, @how ]));
 }
 
 sub _needs_disk {
