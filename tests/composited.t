@@ -1,9 +1,9 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
 # Real compositors on headless servers: keys end when the screen has changed, which a witness of its
-# pixels confirms; a compositor that stands still is named, and one that does not is not. Two
-# compositors by default; all of them, and more scenes, with TIPME_TEST_ALL=1 and in
-# tests/screen-table.
+# pixels confirms; a compositor that stands still is named, and one that does not is not. One of two
+# compositors by default, drawn by the commit's hash; all of them, and more scenes, with
+# TIPME_TEST_ALL=1 and in tests/screen-table.
 #   tests/composited.t [NAME ...]   only these; TIPME_COMPOSITED_N: presses of each sort;
 #   TIPME_TEST_PARTS='quiet|stopped': these scenes alone
 use strict;
@@ -13,6 +13,7 @@ use Test::More;
 use Time::HiRes qw(sleep time);
 use lib "$ENV{TIPME_SRCDIR}/helper/demo", "$ENV{TIPME_SRCDIR}/tests/lib";
 use Tipme::Diagnosis;
+use Tipme::Drawn qw(commit half seed_of);
 use Tipme::Episode;
 use Tipme::Hog  qw(allowed_cpus can_compute compute hog keep_to prefer starved_by);
 use Tipme::Rows qw(counted keep row sentences sorted_out wanted);
@@ -50,7 +51,10 @@ my %COMPOSITOR = (
 	kwin_x11 => { command => [qw(dbus-run-session -- kwin_x11)],     whole => 1, manages => 1 },
 );
 my $last_scene;    # the folder of its episode
-my @names = @ARGV ? @ARGV : $ENV{TIPME_TEST_ALL} ? sort keys %COMPOSITOR : qw(picom xcompmgr);
+my @names =
+	  @ARGV                ? @ARGV
+	: $ENV{TIPME_TEST_ALL} ? sort keys %COMPOSITOR
+	:                        half(seed_of(commit($ENV{TIPME_SRCDIR})), qw(picom xcompmgr));
 my $N     = $ENV{TIPME_COMPOSITED_N} // ($ENV{TIPME_TEST_ALL} ? 20 : 3);
 
 for my $name (@names) {

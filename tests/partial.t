@@ -28,7 +28,8 @@ sub built {
 
 # CI builds what differs; --all each part that may be left out, with its tests' programs.
 my @less   = map {"--enable-$_=no"} qw(bpf xorg agent dialog observer postmortem);
-my $build  = built('recorder alone', \@less, 'helper/daemon/tipmed helper/cli/tipme');
+my @differ = map {"helper/$_"} qw(daemon/tipmed cli/tipme measure/tipme-latency);
+my $build  = built('recorder alone', \@less, "@differ");
 my $status = qx{'$build/helper/daemon/tipmed' --version 2>&1};
 like($status, qr/^tipmed \d/, 'it starts');
 my $why =
