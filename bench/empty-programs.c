@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Attaches the empty programs, or with "clock" those that read the clock, or with "wayland LIBRARY"
- * an empty one where the recorder probes that libwayland-server, until standard input closes.
+ * Attaches the empty programs, or with "clock" those that read the clock, with "stack" those that
+ * unwind sleepers, or with "wayland LIBRARY" an empty one where the recorder probes that
+ * libwayland-server, until standard input closes.
  */
 #include "config.h"
 
@@ -41,8 +42,7 @@ static int attach(struct empty_bpf *skel, int argc, char **argv)
 {
 	if (argc > 2 && !strcmp(argv[1], "wayland"))
 		return load(skel, "probe_") || probe(skel, argv[2]);
-	return load(skel, argc > 1 && !strcmp(argv[1], "clock") ? "clock_" : "empty_") ||
-	       empty_bpf__attach(skel);
+	return load(skel, argc > 1 ? argv[1] : "empty") || empty_bpf__attach(skel);
 }
 
 int main(int argc, char **argv)
