@@ -189,7 +189,7 @@ ok(!$s->at(7, 2000 * MS)->{guessed}, '... which is no guess');
 		[ flock => 'lock-wait', qr/a file lock, and samples of \/proc do not tell who had it\.$/ ],
 		[
 			disk => 'disk-io',
-			qr/it was waiting for the disk \(in io_schedule\), and samples of \/proc do not tell who else used it\.$/
+			qr/it was waiting for the disk \(in folio_wait_bit_common\), and samples of \/proc do not tell who else used it\.$/
 		]
 		)
 	{
