@@ -386,6 +386,7 @@ END
 
 sub unloading {
 	my ($vm) = @_;
+	ok_run($vm, '! pgrep -x tipmed >/dev/null || tipme stop', 'no recorder has it open');
 	ok_run($vm, 'rmmod tipme', 'then it goes');
 	ok_run($vm, 'insmod /opt/tipme.ko && tipme start --owner 1000 && kill -KILL $(pgrep -x tipmed)',
 		'a recorder is killed');
