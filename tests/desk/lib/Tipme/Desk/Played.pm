@@ -3,29 +3,10 @@
 package Tipme::Desk::Played;
 use strict;
 use warnings;
-use Tipme::Workload::Programs;
+use Tipme::Desk::Ways qw(@BASH @DEED %GTK %X %DOWN %TEXT %WORK add shell);
 
-my @BASH = qw(bash --noprofile --norc -i);
-my @DEED = qw(bash --noprofile --rcfile BIN/shell -i);
-my $GTK  = "[Settings]\ngtk-cursor-blink=0\ngtk-enable-animations=0\n";
-my %GTK  = map { (".config/gtk-$_.0/settings.ini" => $GTK) } 3, 4;
 # Those that led to no change: in the final table only, as a third of all are.
 my %FINAL = map { $_ => 1 } qw(mate-calc tea nedit gnumeric mlterm speedcrunch);
-my %X     = (key       => 'key x');
-my %TEXT  = (%X, wheel => 'wheel down', click => 'click 3');
-my %WORK  = map { $_ => 1 } qw(compute sleep flock sqlite dbus http read work grow far);
-
-# What a shell that does deeds has besides.
-sub _shell {
-	my (%o) = @_;
-	return (
-		%o,
-		actions => \%X,
-		press   => 'key Return',
-		first   => 'x',
-		deeds   => { map { $_ => 1 } qw(compute sleep flock sqlite dbus http read start) }
-	);
-}
 
 # name => [ world, package, command, actions, more ]
 my %PROGRAM = (
@@ -41,15 +22,16 @@ my %PROGRAM = (
 	'netsurf-gtk'      => [
 		'GTK 3', 'netsurf-gtk', [qw(netsurf-gtk FILE)], { wheel => 'wheel down' }, config => \%GTK
 	],
-	kcalc           => [ 'Qt',     'kcalc',       ['kcalc'],       { key => 'key 7' } ],
-	speedcrunch     => [ 'Qt',     'speedcrunch', ['speedcrunch'], { key => 'key 7' } ],
-	tea             => [ 'Qt',     'tea',         [qw(tea FILE)],  \%X ],
+	kcalc           => [ 'Qt', 'kcalc',       ['kcalc'],       { key => 'key 7' } ],
+	speedcrunch     => [ 'Qt', 'speedcrunch', ['speedcrunch'], { key => 'key 7' } ],
+	tea             => [ 'Qt', 'tea',         [qw(tea FILE)],  \%X ],
+	notepadqq       => [ 'Qt', 'notepadqq', [qw(notepadqq FILE)], \%X, settle_s => 3 ],
 	nedit           => [ 'Motif',  'nedit', [ qw(nedit -xrm), '*text.blinkRate: 0', 'FILE' ], \%X ],
 	idle            => [ 'Tk',     'idle',  [qw(idle -e FILE)],                               \%X ],
 	gnumeric        => [ 'office', 'gnumeric', ['gnumeric'], { key => 'key 7' }, config => \%GTK ],
 	mlterm          => [ 'terminal', 'mlterm', [ qw(mlterm -e), @BASH ], \%X, shell => 1 ],
 	stterm          => [ 'terminal', 'stterm', [ qw(stterm -e), @BASH ], \%X, shell => 1 ],
-	'konsole-shell' => [ 'terminal', 'konsole', [ qw(konsole -e), @DEED ], \%X, _shell() ],
+	'konsole-shell' => [ 'terminal', 'konsole', [ qw(konsole -e), @DEED ], \%X, shell() ],
 	# A terminal whose shell belongs to a server of its own, which ends with it.
 	'tmux-shell' => [
 		'terminal', 'tmux',
@@ -60,7 +42,7 @@ my %PROGRAM = (
 			'BIN/shell'
 		],
 		\%X,
-		_shell(settle_s => 2)
+		shell(settle_s => 2)
 	],
 	'wx-notes' => [
 		'wxWidgets', 'python3-wxgtk4.0', [qw(/usr/bin/python3 BIN/wx_notes.py)], \%X,
@@ -88,14 +70,6 @@ my %PROGRAM = (
 	],
 );
 
-for my $name (keys %PROGRAM) {
-	my ($world, $package, $command, $actions, %more) = @{ $PROGRAM{$name} };
-	Tipme::Workload::Programs::add(
-		$name => {
-			world   => $world,   package => $package,           command => $command,
-			actions => $actions, final   => $FINAL{$name} // 0, %more
-		}
-	);
-}
+add($_, $PROGRAM{$_}, final => $FINAL{$_} // 0) for keys %PROGRAM;
 
 1;

@@ -5,47 +5,25 @@
 package Tipme::Desk::Unseen;
 use strict;
 use warnings;
-use Tipme::Workload::Programs;
-
-my @BASH = qw(bash --noprofile --norc -i);
-my @DEED = qw(bash --noprofile --rcfile BIN/shell -i);
-my $GTK  = "[Settings]\ngtk-cursor-blink=0\ngtk-enable-animations=0\n";
-my %GTK  = map { (".config/gtk-$_.0/settings.ini" => $GTK) } 3, 4;
-my %X    = (key       => 'key x');
-my %DOWN = (key       => 'key Down');
-my %TEXT = (%X, wheel => 'wheel down', click => 'click 3');
-my %WORK = map { $_ => 1 } qw(compute sleep flock sqlite dbus http read work grow far);
-
-# What a shell that does deeds has besides.
-sub _shell {
-	my (%o) = @_;
-	return (
-		%o,
-		actions => \%X,
-		press   => 'key Return',
-		first   => 'x',
-		deeds   => { map { $_ => 1 } qw(compute sleep flock sqlite dbus http read start) }
-	);
-}
+use Tipme::Desk::Ways qw(@BASH @DEED %GTK %X %DOWN %TEXT %WORK add shell);
 
 # A program below a terminal of its own.
 sub _below { return [ qw(xterm -geometry 100x30 -e), @_ ] }
 
 # name => [ world, package, command, actions, more ]
 my %PROGRAM = (
-	gedit     => [ 'GTK 3',    'gedit',     [qw(gedit -s FILE)],        \%TEXT, config   => \%GTK ],
-	bluefish  => [ 'GTK 3',    'bluefish',  [qw(bluefish -n FILE)],     \%X,    config   => \%GTK ],
-	kate      => [ 'Qt',       'kate',      [qw(kate -n FILE)],         \%X,    settle_s => 3 ],
-	notepadqq => [ 'Qt',       'notepadqq', [qw(notepadqq FILE)],       \%X,    settle_s => 3 ],
-	xfwrite   => [ 'FOX',      'xfe',       [qw(xfwrite FILE)],         \%X ],
-	sakura    => [ 'terminal', 'sakura',    [ qw(sakura -x), "@BASH" ], \%X, shell => 1 ],
+	gedit    => [ 'GTK 3',    'gedit',    [qw(gedit -s FILE)],        \%TEXT, config   => \%GTK ],
+	bluefish => [ 'GTK 3',    'bluefish', [qw(bluefish -n FILE)],     \%X,    config   => \%GTK ],
+	kate     => [ 'Qt',       'kate',     [qw(kate -n FILE)],         \%X,    settle_s => 3 ],
+	xfwrite  => [ 'FOX',      'xfe',      [qw(xfwrite FILE)],         \%X ],
+	sakura   => [ 'terminal', 'sakura',   [ qw(sakura -x), "@BASH" ], \%X, shell => 1 ],
 	'mate-terminal-shell' => [
 		'terminal', 'mate-terminal', [ qw(mate-terminal --disable-factory -x), @DEED ], \%X,
-		_shell()
+		shell()
 	],
-	'qterminal-shell'  => [ 'terminal', 'qterminal', [ qw(qterminal -e), "@DEED" ], \%X, _shell() ],
+	'qterminal-shell'  => [ 'terminal', 'qterminal', [ qw(qterminal -e), "@DEED" ], \%X, shell() ],
 	'terminator-shell' =>
-		[ 'terminal', 'terminator', [ qw(terminator -u -x), @DEED ], \%X, _shell(settle_s => 2) ],
+		[ 'terminal', 'terminator', [ qw(terminator -u -x), @DEED ], \%X, shell(settle_s => 2) ],
 	# What works below a terminal, and draws by what it writes to it.
 	nano       => [ 'below a terminal', 'nano',      _below(qw(nano FILE)),         \%X ],
 	mc         => [ 'below a terminal', 'mc',        _below(qw(mc -x /usr)),        \%DOWN ],
@@ -57,9 +35,8 @@ my %PROGRAM = (
 		press  => 'key Return', first => 'x', deeds => \%WORK, timeouts => 1,
 		python => 'import gi, readline'
 	],
-	'screen-shell' => [
-		'terminal', 'screen', _below(qw(screen -c /dev/null), @DEED), \%X, _shell(settle_s => 2)
-	],
+	'screen-shell' =>
+		[ 'terminal', 'screen', _below(qw(screen -c /dev/null), @DEED), \%X, shell(settle_s => 2) ],
 	lowriter => [
 		'office',
 		'libreoffice-writer',
@@ -77,14 +54,6 @@ my %PROGRAM = (
 	],
 );
 
-for my $name (keys %PROGRAM) {
-	my ($world, $package, $command, $actions, %more) = @{ $PROGRAM{$name} };
-	Tipme::Workload::Programs::add(
-		$name => {
-			world   => $world,   package => $package, command => $command,
-			actions => $actions, unseen  => 1,        %more
-		}
-	);
-}
+add($_, $PROGRAM{$_}, unseen => 1) for keys %PROGRAM;
 
 1;
