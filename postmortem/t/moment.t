@@ -276,13 +276,16 @@ judged('... what it draws when the server has sent it something',
 
 # A client waits in its event loop for a service that has slept on its own since before the key.
 # When it has shown the answer, it tells the service so, and rests; its cursor blinks by a timer set
-# before.
+# before. reader: it asks the server for something first, another thread of it reads the answer, and
+# the blink comes after a longer time than the answer took.
 sub blinks_after_its_answer {
+	my (%o) = @_;
 	my $s = Tipme::Test::Story->new(trigger => 5000);
 	$s->builder->thread(SERVICE, 'service', ts_ns => 5 * MS, since_ns => 2 * MS)
 		->thread(WORKER, 'helper', pid => CLIENT, ts_ns => 5 * MS, since_ns => 2 * MS);
 	$s->wake(1, 2111.18, WORKER, CLIENT, 'futex', wakee_cpu => 0)
-		->run(0, 2111.22, 2111.26, WORKER, 'sleeping');
+		->run(0, 2111.22, 2111.26, WORKER, 'sleeping')
+		if !$o{reader};
 	my $asks = sub {
 		my ($t, $for, $slept) = @_;
 		$s->enter($t)->run(1, $t + 0.25, $t + 1, CLIENT, 'sleeping');
@@ -299,16 +302,38 @@ sub blinks_after_its_answer {
 	$asks->($_, 2) for 700, 800;
 	$s->wake(0, 899, SERVICE, 0, 'epoll', context => 'hardirq', wakee_cpu => 0)
 		->run(0, 899.1, 900, SERVICE, 'sleeping');
-	$asks->(1000, 700, 1);
+	$asks->(1000, $o{reader} ? 350 : 700, 1);
+	return asks_and_blinks($s) if $o{reader};
 	# Another thread of its own tells it something first, for which it sleeps a moment.
 	$s->wake(1, 2111, CLIENT, 0, 'poll', context => 'hardirq')
 		->run(1, 2111.1, 2111.2, CLIENT, 'sleeping')->wake(0, 2111.25, CLIENT, WORKER, 'poll')
 		->run(1, 2111.3, 2113,   CLIENT, 'sleeping')->draw(2112);
 	return end($s, 2113, 5000);
 }
+sub asks_and_blinks {
+	my ($s) = @_;
+	$s->wake(1, 2111, CLIENT, 0, 'poll', context => 'hardirq')
+		->run(1, 2111.01, 2111.12, CLIENT, 'sleeping')
+		->wake(1, 2111.1, SERVER, CLIENT, 'epoll')->run(0, 2111.13, 2111.18, SERVER, 'sleeping');
+	$s->builder->x(ns(2111.14), 'x_wakeup')->x(
+		ns(2111.145), 'x_request', pid => CLIENT, client => 4, duration_ns => 20_000,
+		major => 43, sequence => 9, count => 1
+	)->x(ns(2111.175), 'x_sleep');
+	$s->wake(0, 2111.17, WORKER, SERVER, 'poll')->run(0, 2111.19, 2111.25, WORKER, 'sleeping')
+		->wake(0, 2111.24, CLIENT, WORKER, 'poll')
+		->run(1, 2111.3, 2113, CLIENT, 'sleeping')->draw(2112);
+	return end($s, 2113, 5000);
+}
+
 my $blink =
 	judged('a blink after the answer', blinks_after_its_answer(), 'ipc-wait', 'service', 0.99, 1);
 cmp_ok(abs($blink->{interval}{duration_ns} - 701 * MS), '<', MS, '... which ended before it');
+$blink = judged(
+	'... for which it asks the server first',
+	blinks_after_its_answer(reader => 1),
+	'ipc-wait', 'service', 0.99, 1
+);
+cmp_ok(abs($blink->{interval}{duration_ns} - 351 * MS), '<', MS, '... which ended before that');
 
 # One thread of the client reads its events, and another takes them. The reader asks the server for
 # something first, which another client has grabbed; the one that takes them looks at the clock

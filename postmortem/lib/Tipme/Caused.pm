@@ -70,7 +70,7 @@ sub _caused {
 	my $near   = $self->{kernel}
 		->states($t - $NEAR_NS > $e->{deliver_ns} ? $t - $NEAR_NS : $e->{deliver_ns}, $t);
 	# A client that its own timer has just woken blinks, or plays.
-	my $timer = $self->_own_timer($e, $near, $t, $drawer);
+	my $timer = $self->_own_timer($e, $near, $t, $drawer, beyond_server => 1);
 	return [] if $drawer == $e->{pid} && $self->_after_asking($e, $near, $t);
 	my $late =
 		   $timer

@@ -187,12 +187,14 @@ sub owner_asked {
 
 # asks_server(SOURCE, PID, STATES, TID, INTERVAL): did a thread of that process sleep there until
 # the server, or the window manager by way of it, had done what the process had asked for since the
-# thread slept last? An input event that comes then is no answer.
+# thread slept last? Another thread of the process may read what the server sends. An input event
+# that comes then is no answer.
 sub asks_server {
 	my ($x, $pid, $states, $tid, $i) = @_;
 	return 0 if !$x->{exact} || !defined $i->{wake} || $i->{to} - $i->{from} > $NAP_NS;
 	my ($ev, $w) = ($states->events, $i->{wake});
-	return 0 if $ev->context($w) != $TASK || $ev->waker($w) != $x->{tid};
+	return 0 if $ev->context($w) != $TASK;
+	return 0 if $ev->waker($w) != $x->{tid} && !_has_read($x, $pid, $states, $ev->waker($w), $i);
 	my $since = $i->{from};
 	while (my $b = $states->before($tid, $since)) {
 		last if $b->{kind} eq 'blocked' || $b->{kind} eq 'absent' || $b->{from} >= $since;
@@ -202,6 +204,18 @@ sub asks_server {
 	return 0 if !grep { ($_->{pid} // 0) == $pid } $x->between('request', $since, $i->{to});
 	return (grep { $_->{input_seq} && ($_->{pid} // 0) == $pid }
 			$x->between('deliver', $i->{from}, $i->{to})) ? 0 : 1;
+}
+
+# Did the server wake that thread of the process in the interval?
+sub _has_read {
+	my ($x, $pid, $states, $tid, $i) = @_;
+	return 0 if $states->threads->at($tid, $i->{to})->{pid} != $pid;
+	my $slept = $states->before($tid, $i->{to});
+	$slept = $states->before($tid, $slept->{from})
+		while $slept && $slept->{kind} ne 'blocked' && $slept->{from} > $i->{from};
+	return 0 if !$slept || $slept->{kind} ne 'blocked' || !defined $slept->{wake};
+	my $ev = $states->events;
+	return $ev->context($slept->{wake}) == $TASK && $ev->waker($slept->{wake}) == $x->{tid} ? 1 : 0;
 }
 
 # [ thread, when, process ]: whom a thread woke in [FROM, TO), but the server and the kernel's own
