@@ -12,8 +12,8 @@ use Tipme::Test::Judge qw(judged);
 use Tipme::Test::Story;
 
 use constant {
-	SERVER => 100, CLIENT => 200, READER => 201, HAND => 202, TIMER => 203, SERVICE => 500,
-	MS     => 1_000_000
+	SERVER  => 100, CLIENT => 200, READER => 201, HAND => 202, TIMER => 203, COMPILER => 204,
+	SERVICE => 500, MS     => 1_000_000
 };
 my @warnings;
 local $SIG{__WARN__} = sub { push @warnings, @_ };
@@ -63,8 +63,10 @@ for my $ms ([25], [ 10, 15 ], [ 8, 8, 16 ]) {
 	ends($d, $all, '... up to what it drew');
 }
 judged('a clock that ticks later', paced(400), 'none', undef);
-judged('a clock that ticks again and again, for longer than a frame', paced((30) x 8), 'none',
-	undef);
+judged(
+	'a clock that ticks again and again, for longer than a frame', paced((30) x 8), 'none',
+	undef
+);
 
 # --- It was stopped, and paces what it draws then.
 {
@@ -76,17 +78,38 @@ judged('a clock that ticks again and again, for longer than a frame', paced((30)
 	tick($s, $_) for 1361, 1376;
 	$s->draw(1376.4)->hotkey(3000);
 	$s->picture(CLIENT, 'xterm', since_ns => ns(1376.5), stack_id => $s->id('poll'));
-	ends(judged('stopped, then paced', $s, 'stopped', 'xterm', 0.9, 1), 376.6,
-		'... to what it drew');
+	ends(
+		judged('stopped, then paced', $s, 'stopped', 'xterm', 0.9, 1), 376.6,
+		'... to what it drew'
+	);
 }
 
 # --- A thread reads what the server sends, and another one takes the events. That one only fills a
 # buffer; the reader sends it when its clock ticks.
 sub key_to_hand {
-	my ($s, $t, $until) = @_;
-	return $s->enter($t, no_wake => 1)->wake(0, $t + 0.2, READER, SERVER, 'poll', wakee_cpu => 1)
-		->run(1, $t + 0.22, $t + 0.24, READER, 'sleeping')
-		->wake(1, $t + 0.23, HAND, READER, 'futex')->run(1, $t + 0.25, $until, HAND, 'sleeping');
+	my ($s, $t, $until, %o) = @_;
+	$s->enter($t, no_wake => 1)->wake(0, $t + 0.2, READER, SERVER, 'poll', wakee_cpu => 1)
+		->run(1, $t + 0.22, $t + 0.24, READER, 'sleeping');
+	# The reader has a compiler look first, and the one that takes the event does so, too.
+	compiles($s, $t + 0.225, READER) if $o{compiler};
+	$s->wake(1, $t + 0.23, HAND, READER, 'futex')->run(1, $t + 0.25, $until, HAND, 'sleeping');
+	compiles($s, $t + 1, HAND) if $o{compiler};
+	return $s;
+}
+
+sub compiles {
+	my ($s, $t, $by) = @_;
+	return $s->wake(1, $t, COMPILER, $by, 'futex', wakee_cpu => 0)
+		->run(0, $t + 0.1, $t + 0.6, COMPILER, 'sleeping');
+}
+
+# The server tells the reader something that nobody else has to know.
+sub hears {
+	my ($s, $t) = @_;
+	return $s->wake(0, $t, SERVER, 0, 'epoll', context => 'hardirq')
+		->run(0, $t + 0.05, $t + 0.3, SERVER, 'sleeping')
+		->wake(0, $t + 0.2, READER, SERVER, 'poll', wakee_cpu => 1)
+		->run(1, $t + 0.22, $t + 0.24, READER, 'sleeping');
 }
 
 sub reader_ticks {
@@ -99,12 +122,15 @@ sub reader_ticks {
 sub sent_later {
 	my (%o) = @_;
 	my $s = story(no_usual => 1);
+	$s->builder->thread(COMPILER, 'compiler', pid => CLIENT, ts_ns => 5 * MS, since_ns => 2 * MS)
+		if $o{compiler};
 	for my $t (100, 300, 500) {
-		key_to_hand($s, $t, $t + 2);
+		key_to_hand($s, $t, $t + 2, %o);
+		hears($s, $t + 10) if $o{hears};
 		reader_ticks($s, $t + 20, 1);
 	}
 	reader_ticks($s, $_, $o{draws_itself}) for 650, 750, 850, 950;
-	key_to_hand($s, 1000, 1400);
+	key_to_hand($s, 1000, 1400, %o);
 	reader_ticks($s, 1150);
 	reader_ticks($s, 1650, 1);
 	$s->hotkey(3000);
@@ -114,10 +140,30 @@ sub sent_later {
 my $d = judged('sent when a clock ticks', sent_later(), 'app-compute', 'xterm', 0.6, 0.62);
 ends($d, 650.6, '... up to what the server got then');
 my ($sleep) = grep { $_->{blamed}{kind} eq 'timer-sleep' } @{ $d->{path} };
-cmp_ok(abs($sleep->{to_ns} - $sleep->{from_ns} - 250 * MS), '<', MS,
-	'... of which its clock took the rest');
-$d = judged('a thread that draws by a clock', sent_later(draws_itself => 1), 'app-compute', 'xterm',
-	0.99, 1);
+cmp_ok(
+	abs($sleep->{to_ns} - $sleep->{from_ns} - 250 * MS), '<', MS,
+	'... of which its clock took the rest'
+);
+ends(
+	judged(
+		'... where the reader has heard of something else', sent_later(hears => 1), 'app-compute',
+		'xterm',                                            0.6,                    0.62
+	),
+	650.6,
+	'... up to what the server got then'
+);
+ends(
+	judged(
+		'... beside a compiler that both have look', sent_later(compiler => 1), 'app-compute',
+		'xterm',                                     0.6,                       0.62
+	),
+	650.6,
+	'... up to what the server got then'
+);
+$d = judged(
+	'a thread that draws by a clock', sent_later(draws_itself => 1), 'app-compute', 'xterm',
+	0.99, 1
+);
 ends($d, 400, '... is not waited for: until the client is free');
 
 # --- A moment after the key another thread, which has the timers, has the one that takes events
@@ -143,8 +189,10 @@ sub by_a_thread {
 	$s->hotkey(7000);
 	return $s->picture(CLIENT, 'xterm', since_ns => 2 * MS, stack_id => $s->id('futex'));
 }
-$d = judged('a search that a thread begins a moment after the key', by_a_thread(), 'app-compute',
-	'xterm', 0.7, 0.8);
+$d = judged(
+	'a search that a thread begins a moment after the key', by_a_thread(), 'app-compute',
+	'xterm',                                                0.7,           0.8
+);
 ends($d, 652, '... from the key to what it found');
 judged('a thread that has it compute by the clock', by_a_thread(clock => 1), 'unknown', undef);
 
@@ -164,9 +212,11 @@ sub sleeps_then {
 		->picture(HAND, 'events', pid => CLIENT, since_ns => ns(1902), stack_id => $s->id('futex'));
 }
 $d = judged('a sleep in a futex', sleeps_then(), 'timer-sleep', 'xterm', 0.99, 1);
-like($d->{verdict}{sentence},
+like(
+	$d->{verdict}{sentence},
 	qr/it was waiting for another of its threads until a time that it chose \(futex\)\.$/,
-	'... the sentence');
+	'... the sentence'
+);
 
 is_deeply(\@warnings, [], 'no warnings');
 done_testing();

@@ -165,7 +165,7 @@ sub _after_a_timer {
 # Was the client's last sleep before it drew one in which it waited for somebody whom it had asked?
 sub _waited_in_vain {
 	my ($self, $e, $states, $t) = @_;
-	my $timer = $self->_own_timer($e, $states, $t) or return 0;
+	my $timer = $self->_own_timer($e, $states, $t, undef, beyond_server => 1) or return 0;
 	return _one_wait($self->chain($states, $e), $self->{rest}->hand($e), $timer) ? 1 : 0;
 }
 

@@ -47,19 +47,38 @@ sub _is_own {
 
 # Whom the server wakes by deliveries, and to whom that one hands them on. A thread that hands
 # nothing on, and asks the server nothing, only reads: the one that it reads for is busy, and not
-# known. The reader may wake others, too (a compiler, a collector): who then asks the server for
-# something is believed first,
-# and what most of some deliveries say.
+# known. The reader may wake workers, too (a compiler, a collector): who then asks the server for
+# something is believed first, and what most of some deliveries say. A worker is woken by the thread
+# that takes the events as well, and that one by the reader alone.
 sub _other_hand {
 	my ($self, $e) = @_;
 	my @near = $self->_near_told($e);
+	my $work = $self->_workers($e, @near);
 	for my $how (qw(_who_asks_at _hand_at)) {
 		my %n;
-		$n{$_}++ for map { $self->$how($e, $_) // () } @near;
+		$n{$_}++ for map { $self->$how($e, $_, $work) // () } @near;
 		my ($most) = sort { $n{$b} <=> $n{$a} || $a <=> $b } keys %n;
 		return $most if defined $most;
 	}
 	return;
+}
+
+# { thread => 1 }: those that several threads woke of those to whom some deliveries were handed on
+sub _workers {
+	my ($self, $e, @near) = @_;
+	my $server = $e->{server}{tid};
+	my %by;
+	for my $td (@near) {
+		my $ev = $self->{kernel}->states($td - $NS_PER_MS, $td + $HANDED_NS)->events;
+		my %told;
+		for my $w ($ev->wakings($td, $td + $HANDED_NS)) {
+			my ($tid, $t, $by) = @$w;
+			next if $by != $server && !$told{$by} || !$self->_is_own($e, $tid, $t);
+			$told{$tid} = 1;
+			$by{$tid}{$by} = 1;
+		}
+	}
+	return { map { $_ => 1 } grep { keys %{ $by{$_} } > 1 } keys %by };
 }
 
 # The thread that deliveries wake, where it is another one than the one that takes the events;
@@ -105,26 +124,27 @@ sub _who_asks_at {
 	return;
 }
 
-# The last one to whom a delivery at that time was handed on
+# The last one to whom a delivery at that time was handed on, but WORKERS
 sub _hand_at {
-	my ($self, $e, $td) = @_;
+	my ($self, $e, $td, $workers) = @_;
 	my $server = $e->{server}{tid};
 	my $ev     = $self->{kernel}->states($td - $NS_PER_MS, $td + $HANDED_NS)->events;
 	my @hands;
 	for (1 .. $MAX_HANDS) {
 		my ($by, $t) = @hands ? @{ $hands[-1] } : ($server, $td);
-		push @hands, $self->_first_woken($e, $ev, $by, $t, $td + $HANDED_NS) // last;
+		push @hands, $self->_first_woken($e, $ev, $by, $t, $td + $HANDED_NS, $workers) // last;
 	}
 	return if !@hands || @hands == 1 && !$self->_asks($ev, $hands[0][0], $server, $td);
 	return $hands[-1][0];
 }
 
-# [ thread of the client, when ] that BY woke first in [FROM, TO)
+# [ thread of the client, when ] that BY woke first in [FROM, TO), but WORKERS
 sub _first_woken {
-	my ($self, $e, $ev, $by, $from, $to) = @_;
+	my ($self, $e, $ev, $by, $from, $to, $workers) = @_;
 	for my $w ($ev->wakings($from, $to, $by)) {
 		my ($tid, $t) = @$w;
-		return [ $tid, $t ] if $tid != $by && $self->_is_own($e, $tid, $t);
+		next if $tid == $by || $workers && $workers->{$tid};
+		return [ $tid, $t ] if $self->_is_own($e, $tid, $t);
 	}
 	return;
 }

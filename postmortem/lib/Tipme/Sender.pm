@@ -56,14 +56,15 @@ sub _found {
 	my ($self, $tid, $hand, $server) = @_;
 	my ($own, $other, $sent) = map { $self->{sleeps}->of($_) // return 0 } $tid, $hand, $server;
 	my @sent = map { $_->{to} } grep { $_->{waker} == $tid } @$sent;
-	my ($idle, $k, $n) = (0, 0, 0);
+	my ($idle, $k, $n, $tick, $since) = (0, 0, 0);
 	for my $at (0 .. $#$own) {
 		my $s = $own->[$at];
 		next if !defined $s->{to} || $s->{context} ne 'hardirq';
+		($since, $tick) = ($tick, $s->{to});
 		$k++ while $k < @$other && defined $other->[$k]{to} && $other->[$k]{to} <= $s->{from};
 		next if $k >= @$other;
 		my ($from, $to) = @{ $other->[$k] }{qw(from to)};
-		next if $from > $s->{from} || defined $to && $to < $s->{to};
+		next if !defined $since || $from > $since || defined $to && $to < $s->{to};
 		$n++ while $n < @sent && $sent[$n] < $s->{to};
 		my $until = $own->[ $at + 1 ] ? $own->[ $at + 1 ]{from} : undef;
 		return 0 if $n < @sent && (!defined $until || $sent[$n] <= $until);
