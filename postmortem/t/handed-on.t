@@ -46,6 +46,34 @@ sub stopped {
 		->run(1, 1390.1, 1391, SERVICE, 'sleeping');
 }
 
+# --- An input method is asked for each key, and a busy server besides: what the client drew came
+# last from the server. Then the method is stopped: each answer had waited for it, too.
+sub asks_two {
+	my (%o) = @_;
+	my $s = story(no_usual => 1);
+	$s->wake(0, 900, IM, 600, 'poll')->run(1, 900.1, 900.2, IM, 'stopped')
+		->run(0, 899.9, 900.3, 600, 'sleeping');
+	for my $t (700, 800) {
+		$s->enter($t, until => 4)->run(1, $t + 0.25, $t + 0.6, CLIENT, 'sleeping');
+		if (!$o{unasked}) {
+			$s->wake(1, $t + 0.5, IM, CLIENT, 'poll', wakee_cpu => 1)
+				->run(1, $t + 0.7, $t + 0.9, IM, 'sleeping')->wake(1, $t + 0.8, CLIENT, IM, 'poll')
+				->run(1, $t + 1, $t + 1.5, CLIENT, 'sleeping');
+		}
+		$s->wake(0, $t + 3.5, CLIENT, SERVER, 'poll')->run(1, $t + 3.6, $t + 6, CLIENT, 'sleeping')
+			->draw($t + 5);
+	}
+	$s->enter(1000)->run(1, 1000.25, 1000.5, CLIENT, 'sleeping');
+	$s->run(0, 1349.9, 1350.05, 600, 'sleeping')->wake(0, 1350, IM, 600)
+		->run(1, 1350.1, 1351, IM, 'sleeping')->wake(1, 1350.5, CLIENT, IM, 'poll')
+		->run(1, 1351.1, 1353, CLIENT, 'sleeping')->draw(1352);
+	$s->hotkey(3000);
+	return $s->picture(CLIENT, 'xterm', since_ns => ns(1353), stack_id => $s->id('poll'));
+}
+my $two = judged('asked for each key, beside a busy server', asks_two(), 'stopped', 'method', 0.99, 1);
+ends($two, 352, '... up to what it let the client draw');
+judged('... of one that was never asked', asks_two(unasked => 1), 'none', undef);
+
 # A terminal's worker brings to WAKEE what QUEUER has written, 0.03 ms later.
 sub brings {
 	my ($s, $t, $queuer, $wakee, $stack) = @_;

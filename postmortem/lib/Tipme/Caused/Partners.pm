@@ -15,8 +15,8 @@ my $MAX_LIKE   = 5;              # of them that are looked at
 my $OFTEN      = 2;              # that must have come through a process
 my $PAUSE_NS   = 10_000_000;     # who sleeps so long is done; for less it waits for other threads
 
-# Did the answers to other events of this client come through that process? The nearest ones that
-# were answered at once tell.
+# Did the answers to other events of this client come through that process, or was it asked for them
+# and answered? The nearest ones that were answered at once tell.
 sub _usually_through {
 	my ($self, $e, $pid) = @_;
 	my $of = $self->{partners}{ $e->{n} } //= $self->_partners($e);
@@ -109,11 +109,26 @@ sub _partners {
 				&& $self->_pid($_->{tid}, $_->{to}) == $o->{pid}
 				&& $self->{rest}->waits_for_events($o, $_->{tid}, $_->{reason})
 		} $chain->waits;
-		$n{ $_->{pid} }++
-			for grep { !$_->{looks} && !$seen{ $_->{pid} }++ }
-			hops($self->{kernel}->threads, $o, $segments);
+		$n{$_}++
+			for grep { !$seen{$_}++ } (
+				map { $_->{looks} ? () : $_->{pid} }
+					hops($self->{kernel}->threads, $o, $segments)
+			),
+			$self->_asked_and_answered($o, $states, $t);
 	}
 	return \%n;
+}
+
+# The processes that the client woke after the delivery, and that then woke it, before it drew at a
+# time: what it drew may have waited for the server besides, and the chain not come through them.
+sub _asked_and_answered {
+	my ($self, $o, $states, $t) = @_;
+	my (%asked, %answered);
+	for my $w ($self->_wakings($o, $states, $o->{deliver_ns}, $t)) {
+		$asked{ $w->{whom} } = 1 if $w->{by} == $o->{pid};
+		$answered{ $w->{by} } = 1 if $w->{whom} == $o->{pid} && $asked{ $w->{by} };
+	}
+	return grep { $_ != $o->{pid} && $_ != $o->{server}{pid} } keys %answered;
 }
 
 # (thread, when it ran last) that had prepared what a process drew at a time: the one that ran last,

@@ -79,14 +79,14 @@ sub wake {
 sub ns { return int($_[0] * MS + 0.5) }
 
 # enter(MS): a key wakes the server, which reads it and sends it to the client, and sleeps again:
-# 0.3 ms. The client is woken at +0.2.
+# 0.3 ms (until: later). The client is woken at +0.2.
 sub enter {
 	my ($self, $t, %o) = @_;
 	my $b   = $self->{b};
 	my $seq = ++$self->{seq};
 	$b->x(ns($t - 0.5), 'x_sleep') if !$o{awake};
 	$self->wake(0, $t, SERVER, 0, 'epoll', context => 'hardirq')
-		->run(0, $t + 0.05, $t + 0.3, SERVER, 'sleeping');
+		->run(0, $t + 0.05, $t + ($o{until} // 0.3), SERVER, 'sleeping');
 	$b->x(ns($t + 0.06), 'x_wakeup');
 	$b->x(
 		ns($t + 0.1), 'x_device', input_seq => $seq, kind => $o{kind} // 'key_press',
@@ -104,7 +104,7 @@ sub enter {
 		if !$o{no_wake} && !$o{chord};
 	$b->x(ns($t + 0.21), 'x_chord', input_seq => $seq, action => 'snapshot')
 		if $o{chord} && $o{chord} eq 'last';
-	$b->x(ns($t + 0.28), 'x_sleep');
+	$b->x(ns($t + ($o{until} // 0.3) - 0.02), 'x_sleep');
 	return $self;
 }
 
