@@ -302,5 +302,28 @@ ends(
 	500, '... until the client is free'
 );
 
+# --- The first frame comes at once, and one of the next ones a while later: an animation stutters.
+# Only after a long silence it is the answer.
+sub stutters {
+	my ($ms) = @_;
+	my $s    = story();
+	my $tick = sub {
+		my ($t) = @_;
+		$s->wake(0, $t, PACER, 0, 'futex', context => 'hardirq', wakee_cpu => 0)
+			->run(0, $t + 0.1, $t + 0.2, PACER, 'sleeping');
+	};
+	$tick->($_) for 612, 662;
+	$s->enter(1000)->run(1, 1000.25, 1020, CLIENT, 'sleeping')->draw(1019);
+	$s->wake(1, 1018, PACER, CLIENT, 'futex', wakee_cpu => 0)
+		->run(0, 1018.1, 1018.2, PACER, 'sleeping');
+	$tick->(1034);
+	$s->wake(0, 1034.15, CLIENT, PACER, 'poll')->run(1, 1034.3, 1034 + $ms, CLIENT, 'sleeping')
+		->draw(1033 + $ms);
+	return $s->picture(CLIENT, 'xterm', since_ns => ns(1034 + $ms), stack_id => $s->id('poll'))
+		->hotkey(4500);
+}
+judged('an animation that stutters after the answer', stutters(150), 'none', undef);
+ends(judged('... for long', stutters(400), 'app-compute', 'xterm', 0.9, 1), 433, '... is the answer');
+
 is_deeply(\@warnings, [], 'no warnings');
 done_testing();

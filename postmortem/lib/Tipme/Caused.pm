@@ -44,18 +44,20 @@ sub last_of {
 # Of a film, or of frames that a clock of the client's paces, only what comes after silence may be
 # an answer, and the first of it is. Where its first frame waited for a timer of others besides, the
 # next ones tell. The film may have stood still before the event was delivered, too, where that came
-# late.
+# late. Where it went on at once, only a long silence after that counts.
 sub _in_film {
 	my ($self, $e, @b) = @_;
 	my ($last) = grep { $_->{ts_ns} < $e->{deliver_ns} } reverse @{ $e->{damages} // [] };
 	my ($t, $n, %first) = ($last ? $last->{ts_ns} : $e->{deliver_ns}, $FIRST);
-	my %judged = map { $_->[0] => 1 } @b;
+	my %judged  = map { $_->[0] => 1 } @b;
+	my $silence = $SILENCE_NS;
 	for (@{ $e->{bursts} }) {
 		my $gap = $_->[0] - $t;
-		$n                = $gap >= $SILENCE_NS ? 0 : $gap > $FRAME_NS ? $FIRST : $n;
+		$n                = $gap >= $silence ? 0 : $gap > $FRAME_NS ? $FIRST : $n;
 		$n                = $FIRST if !$n && !$judged{ $_->[0] };    # it is an answer already
 		$first{ $_->[0] } = 1      if $n++ < $FIRST;
-		$t                = $_->[1];
+		$silence = $LONG_NS if $_->[0] - $e->{deliver_ns} < $SILENCE_NS;
+		$t       = $_->[1];
 	}
 	@b = grep { $first{ $_->[0] } } @b;
 	splice @b, $FIRST * $MAX_CHECKS if @b > $FIRST * $MAX_CHECKS;
