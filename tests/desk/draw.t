@@ -127,6 +127,12 @@ like(
 	Tipme::Desk::Judge::void({ %scene, others_ns => 2e8 }), qr/waited 200 ms for a CPU/,
 	'others had its CPU'
 );
+my %after = (%scene, action => 'echo', how => { answer => 'after' });
+is(Tipme::Desk::Judge::void({ %after, until => 1.45e9 }), '', 'half of it at least is the cause');
+like(
+	Tipme::Desk::Judge::void({ %after, until => 1.3e9 }),
+	qr/of 500 ms the program took 350 ms by itself/, '... or its own clocks took more'
+);
 my %other = (
 	%scene,
 	presses => [ 0.2e9,                       0.6e9 ],

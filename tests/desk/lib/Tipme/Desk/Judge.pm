@@ -73,6 +73,12 @@ sub void {
 		if $late_by > ($s->{quiet} ? NOTICED_NS : max(NOTICED_NS, OTHER_SHARE * $took));
 	# Who echoes at once, and lets a moment go by before the work, is late by what comes after that.
 	my $own = ($s->{action} // '') eq 'echo' ? ECHO_NS : 0;
+	# What we end cannot have held it for longer than that: where its own clocks took more of the
+	# time, naming those is right, too.
+	my $held = ($s->{released_ns} // $s->{until} // 0) - $s->{press_ns} - $own;
+	return sprintf 'of %.0f ms the program took %.0f ms by itself', map { $_ / 1e6 } $took,
+		$took - $held
+		if ($s->{how}{answer} // '') eq 'after' && !$s->{quiet} && 2 * $held < $took;
 	return sprintf 'the cause had no effect: answered after %.0f ms', $took / 1e6
 		if !$s->{quiet} && $took - $own < 1.5 * NOTICED_NS;
 	return sprintf 'not quiet: answered after %.0f ms', $took / 1e6
