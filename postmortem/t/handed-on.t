@@ -70,7 +70,8 @@ sub asks_two {
 	$s->hotkey(3000);
 	return $s->picture(CLIENT, 'xterm', since_ns => ns(1353), stack_id => $s->id('poll'));
 }
-my $two = judged('asked for each key, beside a busy server', asks_two(), 'stopped', 'method', 0.99, 1);
+my $two =
+	judged('asked for each key, beside a busy server', asks_two(), 'stopped', 'method', 0.99, 1);
 ends($two, 352, '... up to what it let the client draw');
 judged('... of one that was never asked', asks_two(unasked => 1), 'none', undef);
 
@@ -323,7 +324,8 @@ sub stutters {
 		->hotkey(4500);
 }
 judged('an animation that stutters after the answer', stutters(150), 'none', undef);
-ends(judged('... for long', stutters(400), 'app-compute', 'xterm', 0.9, 1), 433, '... is the answer');
+ends(judged('... for long', stutters(400), 'app-compute', 'xterm', 0.9, 1),
+	433, '... is the answer');
 
 is_deeply(\@warnings, [], 'no warnings');
 done_testing();
