@@ -569,6 +569,14 @@ sub disk_wait {
 	return $other;
 }
 
+# just_done(TID, FROM, AT): the bio whose end, after FROM and at AT or just before, had an interrupt
+# wake somebody at AT: of the thread if there is one; undef: none
+sub just_done {
+	my ($self, $tid, $from, $at) = @_;
+	my $near = $at - $NEAR_NS;
+	return $self->disk_wait($tid, $from > $near ? $from : $near, $at, 1);
+}
+
 # For each of a list, when the last of it and of those before it was done; _first_after(TIMES, TIME):
 # the position of the first of such times that is later: nothing before it matters then
 sub _done_by {

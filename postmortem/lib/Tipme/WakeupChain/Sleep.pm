@@ -38,6 +38,7 @@ sub _blocked {
 	my $r = $self->_reason($i, $s{stack}, $waker);
 	return if $self->_in_frame && $self->_paced($i, $lo, $waker, $r, \%s);
 	return if $self->_on_disk($i, $lo, $waker, $r, \%s);
+	return if $waker && $self->_brought_by_disk($i, $waker);
 	if ($waker && $r && $r->{kind} eq 'futex-wait' && $self->_thawed($waker)) {
 		return $self->_emit($lo, %s, ended => 1, kind => 'stopped', reason => 'frozen', exact => 0);
 	}
@@ -199,8 +200,58 @@ sub _on_disk {
 	my $bio =
 		$disk->disk_wait($self->{tid}, $i->{from}, $waker ? $i->{to} : $self->{t}, $waker ? 1 : 0)
 		or return 0;
+	$self->_tell_disk($bio, $lo, $r, $s);
+	return 1;
+}
+
+# A worker that an interrupt gives work to had none before: who waits for that work waits for what
+# the interrupt came of. Where that is a request of a disk that was done just then, and the thread
+# in whose wait the walk is waits for a disk, it is told so, from the begin of its wait on.
+sub _brought_by_disk {
+	my ($self, $i, $waker) = @_;
+	my $f = $self->{frames}[-1];
+	return 0
+		if !$f
+		|| $f->[3]
+		|| $waker->{tid}
+		|| $i->{state} ne 'idle'
+		|| !$self->{threads}->at(@$self{qw(tid t)})->{kernel};
+	my ($tid, undef, $guessed) = @$f;
+	my $waits = $self->{states}->before($tid, $self->{t});
+	return 0 if $tid == $self->{tid} || !$waits || $waits->{kind} ne 'blocked';
+	my $stack = $self->{threads}->stack($waits->{stack_id});
+	my $by    = $self->_waker($waits);
+	my $saved = $self->{tid};
+	$self->{tid} = $tid;
+	my $r = $self->_reason($waits, $stack, $by);
+	my $bio =
+		($r ? $r->{class} eq 'disk' : $waits->{state} eq 'disk_sleep')
+		? $self->{states}->resources->just_done($tid, $i->{from}, $waker->{at})
+		: undef;
+	if (!$bio) { $self->{tid} = $saved; return 0 }
+	my $lo = $self->_bound;
+	pop @{ $self->{frames} };
+	$self->_tell_disk(
+		$bio, $lo, $r,
+		{
+			state    => $waits->{state},
+			evidence => [ grep {defined} $waits->{leave}, $i->{wake}, $waits->{wake} ],
+			exact    => $guessed || $waits->{guessed} ? 0 : 1,
+			stack    => $stack, waker => $by
+		}
+	);
+	return 1;
+}
+
+# The stretch from LO on is what the thread in hand waited for until that request was done.
+sub _tell_disk {
+	my ($self, $bio, $lo, $r, $s) = @_;
 	push @{ $self->{waits} },
-		{ tid => $self->{tid}, from => $lo, to => $self->{t}, reason => $r, waker => $waker };
+		{
+		tid   => $self->{tid}, from => $lo, to => $self->{t}, reason => $r,
+		waker => $s->{waker}
+		};
+	my $disk = $self->{states}->resources;
 	for my $p (reverse $disk->disk_pieces($bio, $lo, $self->{t}, $self->{tid})) {
 		my ($from, $to, $phase, $ahead) = @$p;
 		$self->_put(
@@ -213,7 +264,7 @@ sub _on_disk {
 		);
 	}
 	$self->_at($lo);
-	return 1;
+	return;
 }
 
 1;
