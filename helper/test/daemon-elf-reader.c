@@ -7,10 +7,13 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -149,11 +152,57 @@ static void test_hanging(const char *path, pid_t forker, pid_t reader)
 	tipmed_elf_answer_free(&a);
 }
 
+/* A file system in user space that its owner does not serve: who looks into it waits for ever. */
+static int dead_filesystem(const char *dir)
+{
+	int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+	char how[128];
+
+	snprintf(how, sizeof(how), "fd=%d,rootmode=40755,user_id=0,group_id=0,allow_other", fd);
+	if (fd < 0 || mount("tipme-test", dir, "fuse", MS_NOSUID | MS_NODEV, how)) {
+		int err = -errno;
+
+		if (fd >= 0)
+			close(fd);
+		return err;
+	}
+	return fd;
+}
+
+static void test_dead_filesystem(const char *path)
+{
+	char dir[] = "/tmp/tipme-fuse-XXXXXX", file[64];
+	struct tipmed_elf_answer a;
+	uint64_t offset = 0;
+	int fd = mkdtemp(dir) ? dead_filesystem(dir) : -errno;
+
+	if (fd < 0) {
+		printf("ok %d # SKIP no file system in user space can be mounted here: %s\n",
+		       ++tap_done, strerror(-fd));
+		rmdir(dir);
+		return;
+	}
+	snprintf(file, sizeof(file), "%s/program", dir);
+	ok(tipmed_elf_reader_ask(file, &offset, 1, tipme_clock_ns() + 100000000, &a) ==
+			   -ETIMEDOUT &&
+		   !a.text,
+	   "a file system that does not answer is not waited for");
+	ok(!tipmed_elf_reader_ask(path, &offset, 1, patience(), &a),
+	   "... and harms no file of others");
+	tipmed_elf_answer_free(&a);
+	umount2(dir, MNT_FORCE | MNT_DETACH);
+	close(fd);
+	rmdir(dir);
+}
+
 int main(void)
 {
 	const char *path = "/usr/bin/perl";
 	struct tipmed_file_owner owner = { getuid() ? getuid() : NOBODY,
 					   getuid() ? getgid() : NOBODY };
+
+	/* What is mounted here is nobody else's. */
+	int own = !unshare(CLONE_NEWNS) && !mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL);
 
 	if (tipmed_elf_reader_start(&owner))
 		return 99;
@@ -164,5 +213,7 @@ int main(void)
 
 	test_rights(forker, reader);
 	test_hanging(path, forker, reader);
+	if (own)
+		test_dead_filesystem(path);
 	return tap_end();
 }
