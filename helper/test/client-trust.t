@@ -4,11 +4,13 @@
 use strict;
 use warnings;
 use FindBin;
-use lib "$FindBin::Bin/lib";
+use lib "$FindBin::Bin/lib", "$FindBin::Bin/../demo";
+use File::Copy qw(copy);
 use File::Path qw(make_path remove_tree);
 use Socket;
 use Test::More;
-use Tipme::TestDaemon qw(tipme);
+use Tipme::Display;
+use Tipme::TestDaemon qw(tipme wait_until);
 
 plan skip_all => 'tipme is not built here'                  if !-x tipme();
 plan skip_all => 'other users need root (run it with sudo)' if $>;
@@ -129,6 +131,36 @@ for my $case (
 	local $ENV{TIPME_RUNDIR} = "$run.link";
 	my ($rc, undef, $err) = $d->run_as_nobody('status');
 	is $rc, 1, 'a link is no folder: refused';
+}
+
+# --- the observer, whose ring tells when who typed ---
+SKIP: {
+	my $observer = "$ENV{TIPME_BUILDDIR}/helper/xclient/tipme-x-observer";
+	skip 'no tipme-x-observer is built here', 3 if !-x $observer;
+	skip 'Xvfb is not installed',             3 if !Tipme::Display::find_server('Xvfb');
+	my ($run, $copy) = (folder(0755, $STRANGER, $open), $d->dir . '/tipme-x-observer');
+	copy($observer, $copy) && chmod 0755, $copy or BAIL_OUT("$copy: $!");
+	my $heard = fake($run, $STRANGER);
+	local $ENV{TIPME_RUNDIR} = $run;
+	my $x       = Tipme::Display->new(kind => 'Xvfb', uid => $VICTIM);
+	my $pid     = $x->spawn($copy);
+	my $knocked = wait_until(sub { observes($pid) });
+	ok $knocked, 'it observes' or diag `cat $x->{dir}/clients.log`;
+	# It tries each second.
+	sleep 3;
+	is $heard->(), '', "the observer gives its ring to no stranger's folder";
+	kill 'KILL', pop @servers;
+	unlink "$run/tipmed.sock", "$run/heard";
+	chown 0, -1, $run;
+	my $known = fake($run, 0);
+	ok wait_until(sub { $known->() ne '' }), '... but, when that is there, to the recorder';
+	$x->stop;
+}
+
+# It has a memory of its own for the ring.
+sub observes {
+	my ($pid) = @_;
+	return grep { (readlink($_) // '') =~ /memfd/ } glob "/proc/$pid/fd/*";
 }
 
 # --- what a recorder answers is shown, and obeyed by no terminal ---
