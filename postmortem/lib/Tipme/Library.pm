@@ -95,7 +95,7 @@ sub scan {
 	}
 	# Other programs that look at the library wait while we write: so many rows at a time.
 	while (my @some = splice @new, 0, $AT_A_TIME) {
-		$self->_in_transaction(sub { $self->_add($_) for @some });
+		$self->_in_transaction(sub { $self->_add(@some) });
 		$there{added} += @some;
 	}
 	my @gone = grep { !$there{$_} } sort keys %have;
@@ -276,6 +276,11 @@ sub _stamp_of {
 my @COLUMNS =
 	qw(problem time kernel cpus note tags trigger_kind trigger_text trigger_ns records lost bytes);
 
+my %ABSENT = (
+	(map { $_ => '' } @COLUMNS), (map { $_ => 0 } qw(records lost bytes)),
+	cpus => undef, trigger_ns => undef
+);
+
 # Not REPLACE: that would take the verdict with it.
 my $ADD =
 	  'INSERT INTO episodes (id, stamp, '
@@ -286,17 +291,19 @@ my $ADD =
 	. join(', ', map {"$_ = excluded.$_"} @COLUMNS);
 
 sub _add {
-	my ($self, $id) = @_;
-	my $dir   = "$self->{folder}/$id";
-	my $files = _files($dir);
-	my $row   = eval { _facts($dir, $files) } // { problem => _reason($@) };
-	# The time of a damaged episode is still known: it stands in the name.
-	$row->{time} ||= sprintf '%s-%s-%sT%s:%s:%sZ', $id =~ /^(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)/;
-	my %default = (records => 0, lost => 0, bytes => 0, cpus => undef, trigger_ns => undef);
-	$self->{dbh}->prepare_cached($ADD)->execute(
-		$id, _stamp_of(@$files{@STAMPED}),
-		map { $row->{$_} // (exists $default{$_} ? $default{$_} : '') } @COLUMNS
-	);
+	my ($self, @ids) = @_;
+	my $add = $self->{dbh}->prepare_cached($ADD);
+	for my $id (@ids) {
+		my $dir   = "$self->{folder}/$id";
+		my $files = _files($dir);
+		my $row   = eval { _facts($dir, $files) } // { problem => _reason($@) };
+		# The time of a damaged episode is still known: it stands in the name.
+		$row->{time} ||= sprintf '%s-%s-%sT%s:%s:%sZ',
+			$id =~ /^(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)/;
+		my @values = map { $row->{$_} // $ABSENT{$_} } @COLUMNS;
+		$add->execute($id, _stamp_of(@$files{@STAMPED}), @values);
+	}
+	return;
 }
 
 # What the list shows of an episode: from its manifest alone, since opening its files takes ten
@@ -324,7 +331,8 @@ sub _facts {
 		$row{records} += _count($_->{records})
 			for grep { ref eq 'HASH' } @{ ref $s->{coverage} eq 'ARRAY' ? $s->{coverage} : [] };
 		my $lost = ref $s->{lost} eq 'HASH' ? $s->{lost} : {};
-		$row{lost} += _count($lost->{$_}) for grep { !Tipme::Episode::lost_stack($_) } keys %$lost;
+		$row{lost} += _count($lost->{$_})
+			for grep { $lost->{$_} && !Tipme::Episode::lost_stack($_) } keys %$lost;
 	}
 	$row{bytes} += $_ for values %size;
 	return \%row;
@@ -334,7 +342,13 @@ sub _facts {
 sub _files {
 	my ($dir) = @_;
 	opendir my $dh, $dir or return {};
-	return { map { my @s = lstat "$dir/$_"; @s ? ($_ => \@s) : () } readdir $dh };
+	my %files;
+	for my $name (readdir $dh) {
+		next if $name eq '.' || $name eq '..';
+		my @s = lstat "$dir/$name" or next;
+		$files{$name} = \@s;
+	}
+	return \%files;
 }
 
 sub _text  { return ref $_[0] || !defined $_[0] ? '' : printable($_[0]) }
