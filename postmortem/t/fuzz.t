@@ -3,7 +3,8 @@
 # Episodes of which bytes were changed at random, or which were cut anywhere: a clear refusal, or
 # what could be read and sums that are right; no warning, no crash, no loop. 400 by default, 500,000
 # with TIPME_TEST_ALL=1 (each round has two episodes, and each process its part of all: its memory
-# stays as it is), as many as TIPME_FUZZ_ROUNDS says; of a seed (TIPME_FUZZ_SEED) each is the same.
+# stays as it is), as many as TIPME_FUZZ_ROUNDS says, in as many processes as TIPME_FUZZ_PROCESSES
+# says; of a seed (TIPME_FUZZ_SEED) each is the same.
 use strict;
 use warnings;
 use Test::More;
@@ -53,7 +54,7 @@ my @bytes        = map {
 } @good;
 
 my $from    = time;
-my $parts   = $rounds < 10_000 ? 1 : qx{nproc} + 0;
+my $parts   = $ENV{TIPME_FUZZ_PROCESSES} || ($rounds < 10_000 ? 1 : qx{nproc} + 0);
 my @workers = map { worker($_) } 0 .. $parts - 1;
 my %all     = (verdicts => 0, errors => 0, read => 0, refused => 0, bad => {});
 for my $w (@workers) {
