@@ -336,7 +336,7 @@ sub _running {
 
 sub _compute {
 	my ($self, $who) = @_;
-	return $who->{pid} == $self->{client_pid} ? 'app-compute' : $who->{pid} == $self->{server}{pid} ? $self->{server}->computing : 'ipc-wait';
+	return $who->{pid} == $self->{client_pid} ? 'app-compute' : $self->{server}->computing_of($who->{pid}) // 'ipc-wait';
 }
 
 # Who stopped it, as far as a record tells, and who let it go on: arguments of the reason.

@@ -54,10 +54,10 @@ sub _in_film {
 	for (@{ $e->{bursts} }) {
 		my $gap = $_->[0] - $t;
 		$n                = $gap >= $silence ? 0 : $gap > $FRAME_NS ? $FIRST : $n;
-		$n                = $FIRST if !$n && !$judged{ $_->[0] };    # it is an answer already
-		$first{ $_->[0] } = 1      if $n++ < $FIRST;
-		$silence = $LONG_NS if $_->[0] - $e->{deliver_ns} < $SILENCE_NS;
-		$t       = $_->[1];
+		$n                = $FIRST   if !$n && !$judged{ $_->[0] };    # it is an answer already
+		$first{ $_->[0] } = 1        if $n++ < $FIRST;
+		$silence          = $LONG_NS if $_->[0] - $e->{deliver_ns} < $SILENCE_NS;
+		$t                = $_->[1];
 	}
 	@b = grep { $first{ $_->[0] } } @b;
 	splice @b, $FIRST * $MAX_CHECKS if @b > $FIRST * $MAX_CHECKS;
@@ -334,6 +334,16 @@ sub asked_by {
 	my ($k)  = grep { $e->{bursts}[$_][2][-1] == $damage } 1 .. $#{ $e->{bursts} // [] };
 	my @rest = $k ? $self->sends_the_rest($e, @{ $e->{bursts} }[ $k - 1, $k ]) : ();
 	return @rest ? (@rest, 1) : $self->_prepared($e, $states, drawer($e, $damage), $t, 1);
+}
+
+# handed_in(INTERVAL, STATES): [ thread, when it ran last, 0 ] of a server that is itself a client,
+# and gave the picture to the one that took it; else ()
+sub handed_in {
+	my ($self, $i, $states) = @_;
+	my ($x, $d) = ($i->{event}{server}, $i->{damage});
+	return if !$d || $x->changed_by($d) == $x->{tid};
+	my ($tid, $ran) = $self->last_ran($states, $x->{pid}, $d->{ts_ns});
+	return defined $tid && $ran > $i->{event}{deliver_ns} ? [ $tid, $ran, 0 ] : ();
 }
 
 # request_ns(EVENT, DAMAGE): when the server began the request that did it

@@ -338,7 +338,7 @@ sub _segments {
 	return $self->_segments_of_frame($i, $states, $chain, %how) if $i->{frame};
 	return $chain->walk($i->{tid} // $e->{pid}, $from, $to, %how, deliver_ns => $td, via => [ _parent_at_birth($e), $i->{asked} ? [ @{ $i->{asked} }, 1 ] : () ]) if $i->{open} || $i->{busy};
 	return $chain->walk($e->{server}{tid}, $from, $to, %how) if ($e->{motion} // '') eq 'cursor';
-	return $chain->walk($e->{server}{tid}, $from, $to, %how, deliver_ns => $td, via => [ grep { defined } _parent_at_birth($e), $i->{asked} ? [ @{ $i->{asked} }, 1 ] : undef, $self->_via($i, $states) // undef ]);
+	return $chain->walk($e->{server}->changed_by($i->{damage}), $from, $to, %how, deliver_ns => $td, via => [ grep { defined } _parent_at_birth($e), $i->{asked} ? [ @{ $i->{asked} }, 1 ] : undef, $self->_via($i, $states) // undef, $self->{problem}->caused->handed_in($i, $states) ]);
 }
 
 # Before a program was there, whoever made it had the time; and the way there leads through it.
@@ -352,9 +352,9 @@ sub _segments_of_frame {
 	my $p = $self->{problem}->caused;
 	my ($tid, $ran) = $p->last_ran($states, $f->{pid}, $f->{asked_ns} // $i->{end_ns});
 	my @via = grep { defined } _parent_at_birth($e), $i->{asked} ? [ @{ $i->{asked} }, 1 ] : undef, $self->_via($i, $states) // undef;
-	push @via, [ $e->{server}{tid}, $i->{drawn_ns}, 0 ];
+	push @via, $p->handed_in($i, $states), [ $e->{server}->changed_by($i->{damage}), $i->{drawn_ns}, 0 ];
 	push @via, [ $tid, $ran, 0 ] if defined $tid && defined $f->{ns} && $ran > $i->{drawn_ns};
-	return $chain->walk(defined $f->{ns} ? $e->{server}{tid} : $tid // $f->{pid}, _woken_from($i), $i->{end_ns}, %how, deliver_ns => $e->{deliver_ns}, via => \@via,
+	return $chain->walk(defined $f->{ns} ? $e->{server}->changed_by($i->{damage}) : $tid // $f->{pid}, _woken_from($i), $i->{end_ns}, %how, deliver_ns => $e->{deliver_ns}, via => \@via,
 		frame => { pid => $f->{pid}, from => $i->{drawn_ns} });
 }
 

@@ -10,7 +10,7 @@ no warnings 'portable';    # numbers of 64 bits
 use Tipme::KernelEvents;
 
 our @CLASSES =
-	map {"Tipme::DisplaySource::$_"} qw(X11 Wayland Unprobed);
+	map {"Tipme::DisplaySource::$_"} qw(X11 Wayland Relayed Unprobed);
 
 # What a source has, as lists in order of time. Each fact has ts_ns and nr, the number of its record
 # in its file. Further fields; those in brackets may be missing:
@@ -116,6 +116,15 @@ sub title { return 'the X server' }
 
 # computing(): the kind of verdict where it kept a response waiting by computing
 sub computing { return 'server-compute' }
+
+# computing_of(PID): the same for a process that may be one of those who serve; undef: it is none
+sub computing_of { my ($self, $pid) = @_; return $pid == $self->{pid} ? $self->computing : undef }
+
+# enters_by(): the source by which its events come: mostly itself
+sub enters_by { return $_[0] }
+
+# changed_by(DRAW): the thread that did that in the end, at the time of the fact
+sub changed_by { return $_[0]{tid} }
 
 # request_end(POSITION): ns when that request, or run of them, ended; undef: it was still being
 # served

@@ -99,7 +99,7 @@ sub _events_of {
 	}
 	my (@events, %seen);
 	for my $d ($x->all('device')) {
-		next if $d->{is_master} || $seen{ $d->{input_seq} }++;
+		next if $d->{is_master} || $d->{given_away} || $seen{ $d->{input_seq} }++;
 		my %e = (
 			server => $x, seq => $d->{input_seq}, kind => $code->name_of('input_kind', $d->{kind}),
 			device => $d->{device},       device_ns     => $d->{ts_ns},

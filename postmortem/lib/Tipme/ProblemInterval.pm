@@ -199,7 +199,7 @@ sub _reach {
 	my ($self, $e) = @_;
 	return ($e->{kernel_ns} // $e->{read_ns}, $self->{trigger}) if $e->{pending};
 	my $start = $e->{wakeup_ns} // $e->{device_ns};
-	my $x     = $e->{server};
+	my $x     = $e->{server}->enters_by;
 	my $stamp = $self->_server_stamp($e);
 	$start = $stamp if defined $stamp && $stamp < $start;
 	my @input = grep { $_ != $x->{tid} } $self->{kernel}->threads->tids_of($x->{pid});
@@ -388,7 +388,7 @@ sub _asleep_before {
 # the server's input thread is followed to its own waking.
 sub _woken_for {
 	my ($self, $e) = @_;
-	my $x = $e->{server};
+	my $x = $e->{server}->enters_by;
 	my $w = $e->{wakeup_ns};
 	return ($e->{device_ns}, 0) if !defined $w;
 	return ($e->{device_ns}, 0) if $x->lower('request', $w) < $x->lower('request', $e->{device_ns});

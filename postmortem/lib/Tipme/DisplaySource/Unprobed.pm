@@ -7,6 +7,7 @@ use strict;
 use warnings;
 no warnings 'portable';    # numbers of 64 bits
 use parent qw(Tipme::DisplaySource::Wayland);
+use Tipme::DisplaySource::Edges qw(edges);
 use Tipme::KernelEvents;
 use Tipme::Record::Layout;
 use Tipme::Sleeps;
@@ -14,7 +15,6 @@ use Tipme::Threads;
 
 use constant NEVER => 1 << 62;
 
-my $SIZE   = 32;           # bytes of a record of the kernel's side (abi/records.def)
 my %NUMBER = %Tipme::Record::Columns::NUMBER;
 my %KIND   = reverse %{ $Tipme::Record::Layout::ENUM{input_kind} };
 my %STANDS = map { $_ => 1 } qw(stopped traced frozen);
@@ -56,42 +56,13 @@ sub _of_process {
 		clients => {}, done => {}, screen => $screen,
 		sleeps  => Tipme::Sleeps->new($ep)
 	);
-	my ($to, $from) = _edges($ep, $threads, $pid);
+	my ($to, $from) = edges($ep, $threads, $pid);
 	my %client = map { $_->[1] => 1 } @$from;
 	@$to = grep { $client{ $_->[1] } } @$to;
 	$self->_add_events($input, $to);
 	$self->_add_draws($from);
 	$self->sort_facts;
 	return $self;
-}
-
-# Whom the compositor woke, and who woke it, of other processes; neither in an interrupt: lists of
-# [ ns, process, its thread, file, number of the record ] in order of time
-sub _edges {
-	my ($ep, $threads, $pid) = @_;
-	my (@to, @from);
-	for my $s ($ep->sections_between(undef, undef, [qw(kernel_bpf kernel_module)])) {
-		my $buf = Tipme::KernelEvents::plain($ep, $s);
-		for my $own ($threads->tids_of($pid)) {
-			my $key = pack 'V', $own;
-			for (my $at = index $buf, $key; $at >= 0; $at = index $buf, $key, $at + 1) {
-				# In a record of a waking: who is woken, and behind that by whom.
-				my $in = $at % $SIZE;
-				next if $in != 12 && $in != 16 || $at - $in + $SIZE > length $buf;
-				my ($ts, $type, $wakee, $waker, $context) = unpack 'Q<Cx3VVx10C', substr $buf,
-					$at - $in, $SIZE;
-				next if $type != Tipme::KernelEvents::WAKING || $context;
-				my $tid   = $in == 12 ? $waker : $wakee;
-				my $other = $threads->at($tid, $ts)->{pid} // 0;
-				next if !$other || $other == $pid;
-				push @{ $in == 12 ? \@from : \@to },
-					[ $ts, $other, $tid, $s->{file}, $s->{number} + 1 + ($at - $in) / $SIZE ];
-			}
-		}
-	}
-	return map {
-		[ sort { $a->[0] <=> $b->[0] } @$_ ]
-	} \@to, \@from;
 }
 
 # An event goes to the client that the compositor wakes first before it sleeps again. Who is stopped

@@ -122,9 +122,17 @@ sub _name_clients {
 	my ($self, $ep, $threads) = @_;
 	my @woken   = $self->_woken($ep, $threads);
 	my %claimed = map { $_->[0]{pid} => 1 } values %{ $self->{clients} };
+	# What led to that stays with the sender of a bundle.
+	my $own = ($ep->manifest->{bundle} // {})->{event} // {};
 	for my $records (values %{ $self->{clients} }) {
 		my $claims = $records->[0]{pid};
 		my $n      = _woken_after(\@woken, $records);
+		# The compositor itself has made the connection, for a client that it needs.
+		if ($claims == $self->{pid}) { $_->{made} = 1 for @$records }
+		if ($own->{sent_by} && grep { $_->{ts_ns} == ($own->{came_ns} // 0) } @$records) {
+			$_->{pid} = $own->{sent_by} for @$records;
+			next;
+		}
 		next if $claims != $self->{pid} && $n->{$claims};
 	   # Who was always busy was never woken; and nobody is accused of what another says of him.
 	   # A compositor in the window of another server wakes that for each picture, too: so he counts
@@ -188,6 +196,16 @@ sub _woken_first {
 		$n{ $woken->[$k][1] }++ if $k < @$woken && $woken->[$k][0] < $r->{ts_ns} + $TURN_NS;
 	}
 	return \%n;
+}
+
+# give_away(PID): what went to that client, and came of it, is told by another source from now on
+sub give_away {
+	my ($self, $pid) = @_;
+	$_->{given_away} = 1 for grep { $_->{pid} == $pid } $self->all('device');
+	for my $fact (qw(deliver draw)) {
+		$self->{$fact} = [ grep { $_->{pid} != $pid } $self->all($fact) ];
+	}
+	return;
 }
 
 # ---- events ----
