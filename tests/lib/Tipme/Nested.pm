@@ -23,7 +23,8 @@ my %NESTED = (
 		x_clients => ['--xwayland'],
 	},
 	cage => {
-		command => [qw(cage -- sleep 1000000)],
+		# What it runs would be left behind by a cage that is killed.
+		command => [qw(cage -- setpriv --pdeathsig KILL sleep 1000000)],
 		env     => { WLR_BACKENDS => 'x11', WLR_RENDERER => 'pixman' }
 	},
 	sway => {
