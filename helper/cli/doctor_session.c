@@ -195,11 +195,20 @@ static bool has_library(void)
 	return has;
 }
 
+/* Whether the recorder is told by the kernel when a key came. */
+static bool records_input(struct json_object *status)
+{
+	struct json_object *classes, *on;
+
+	return status && json_object_object_get_ex(status, "classes", &classes) &&
+	       json_object_object_get_ex(classes, "input", &on) && json_object_get_boolean(on);
+}
+
 /*
  * What a compositor sends and takes is recorded by probes in its library, where the kernel has
  * such.
  */
-static void look_wayland(struct doctor_finding *f)
+static void look_wayland(struct doctor_session *session, struct doctor_finding *f)
 {
 	bool library = has_library();
 
@@ -213,10 +222,14 @@ static void look_wayland(struct doctor_finding *f)
 			f, DOCTOR_LIMITED,
 			N_("tipme start --wayland-library FILE, where it is another file"),
 			N_("Wayland: scheduling is recorded; no libwayland-server is known here, so not which press was slow"));
-	else
+	else if (records_input(session->status))
 		doctor_say(
 			f, DOCTOR_OK, "",
-			N_("Wayland: exact from the compositor's delivery to the picture that it used; inferred: when the key came; not seen: the panel"));
+			N_("Wayland: exact from the key to the picture that the compositor used; not seen: the panel"));
+	else
+		doctor_say(
+			f, DOCTOR_OK, session->status ? "" : N_("sudo tipme start"),
+			N_("Wayland: exact from the compositor's delivery to the picture that it used; when the key came is exact only where this kernel lets functions be hooked; not seen: the panel"));
 }
 
 static void look_type(struct doctor_session *session, struct doctor_finding *f)
@@ -224,7 +237,7 @@ static void look_type(struct doctor_session *session, struct doctor_finding *f)
 	const char *display = getenv("DISPLAY");
 
 	if (is_wayland())
-		look_wayland(f);
+		look_wayland(session, f);
 	else if (display && *display)
 		doctor_say(f, DOCTOR_OK, "", N_("X"));
 	else
