@@ -12,16 +12,21 @@ use Tipme::Test::Story;
 
 use constant { CLIENT => 200, BUILD => 600, MS => 1_000_000 };
 
-# The client, of one nice value, waits 800 ms for a CPU that another one, of its own, has.
+# The client, of one nice value, waits 800 ms for a CPU that another one, of its own, has; by: a
+# thread of that one that it has just made, in a process of its own or not.
 sub behind {
-	my ($own, $its) = @_;
+	my ($own, $its, %o) = @_;
+	my $by = $o{by} // BUILD;
 	my $s = Tipme::Test::Story->new;
 	my $b = $s->builder;
 	$b->thread(BUILD,  'cc1',   ts_ns => 5 * MS,   since_ns => 2 * MS, prio => 120 + $its);
 	$b->thread(CLIENT, 'xterm', ts_ns => 900 * MS, since_ns => 503 * MS, prio => 120 + $own);
-	$b->switch(1, 900 * MS, 0, BUILD, 'runnable', next_prio => 120 + $its);
+	$b->switch(1, 899 * MS, 0, BUILD, 'runnable', next_prio => 120 + $its);
+	$b->kernel(1, 899.5 * MS, 'fork', tid => BUILD, child_tid => $by, child_pid => $o{pid})
+		if $o{pid};
+	$b->switch(1, 900 * MS, BUILD, $by, 'sleeping', next_prio => 120 + $its) if $by != BUILD;
 	$s->enter(1000);
-	$b->switch(1, 1800 * MS, BUILD, CLIENT, 'runnable', prev_prio => 120 + $its,
+	$b->switch(1, 1800 * MS, $by, CLIENT, 'runnable', prev_prio => 120 + $its,
 		next_prio => 120 + $own, prev_preempted => 1);
 	$b->switch(1, 1803 * MS, CLIENT, 0, 'sleeping', prev_prio => 120 + $own);
 	return $s->draw(1802.8)->hotkey(3000);
@@ -40,7 +45,7 @@ judged('nice 2 behind nice 0',   behind(2,  0),   'cpu-contention', 'cc1', 0.98,
 # In control groups the weights of the groups count, and nice values only within one.
 sub grouped {
 	my ($own, $its, %o) = @_;
-	my $s = behind($o{nice} // 0, 0);
+	my $s = behind($o{nice} // 0, 0, %o);
 	my $b = $s->builder;
 	my %path = (
 		1  => '/', 7 => '/apps', 8 => '/apps/backup', 9 => '/apps/shell',
@@ -60,6 +65,14 @@ like(
 	$d->{verdict}{sentence},
 	qr{since its control group /apps/backup has 10 % of the usual weight; cc1 \(pid 600\) had it\.$},
 	'... and why'
+);
+judged(
+	'... behind a young thread', grouped(8, 9, weight => { 8 => 100 }, by => 601, pid => BUILD),
+	'cpu-weight', 'xterm', 0.98, 1
+);
+judged(
+	'... or a young process', grouped(8, 9, weight => { 8 => 100 }, by => 601, pid => 601),
+	'cpu-weight', 'xterm', 0.98, 1
 );
 judged('... and below it', grouped(10, 8, weight => { 8 => 1000, 9 => 100 }),
 	'cpu-weight', 'xterm', 0.98, 1);

@@ -30,12 +30,23 @@ sub _is_ordinary {
 	return defined $prio && $prio >= $ORDINARY - 20 && $prio < $ORDINARY + 20;
 }
 
+# The group of a thread. A process that lived between two pictures was born into that of the nearest
+# one above it which is known.
+sub _group_of {
+	my ($threads, $tid, $t) = @_;
+	for my $who ($tid, map { $_->[0] } $threads->ancestors($threads->at($tid, $t)->{pid}, $t)) {
+		my @of = $threads->cgroups_of($who, $t);
+		return $of[-1] if @of;
+	}
+	return;
+}
+
 # Those among whom a CPU is divided, from the root down to the thread, which is the last.
 sub _chain {
 	my ($threads, $who, $t) = @_;
 	my ($tid, $prio) = @$who;
 	# Of two groups it has come to the later one between two pictures.
-	my $id    = $tid && $threads->knows_weights ? ($threads->cgroups_of($tid, $t))[-1] : undef;
+	my $id    = $tid && $threads->knows_weights ? _group_of($threads, $tid, $t) : undef;
 	my $group = $id                             ? $threads->cgroup($id)                : undef;
 	my @chain = $group ? { is => '/', group => 1 } : ();
 	my $path  = '';

@@ -267,11 +267,14 @@ sub facts {
 
 # cgroups_of(TID, TIME): ids of those that it may have been in: as the picture nearest to the time
 # says, and the first one after it. Desktops put a program into its group some time after its start.
+# A thread that lived between two pictures was born into the group of its process.
 sub cgroups_of {
 	my ($self, $tid, $t) = @_;
 	my ($after) = grep { $_->{ts_ns} > $t } $self->pictures($tid);
 	my %seen;
-	return grep { $_ && !$seen{$_}++ } map { $_->{cgroup} } $self->facts($tid, $t), $after // ();
+	my @of = grep { $_ && !$seen{$_}++ } map { $_->{cgroup} } $self->facts($tid, $t), $after // ();
+	my $pid = @of ? undef : $self->at($tid, $t)->{pid};
+	return $pid && $pid != $tid ? $self->cgroups_of($pid, $t) : @of;
 }
 
 # ancestors(PID, TIME): the processes above it, nearest first: [ pid, comm ], without the first
