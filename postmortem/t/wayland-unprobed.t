@@ -87,8 +87,10 @@ sub stopped_client {
 $d = judged('the client is stopped', stopped_client(), 'stopped', 'xterm', 0.97, 1);
 is($d->{event}{stages}[0]{ns} // $d->{interval}{start_ns}, 999.99 * MS, '... since the key came');
 ($x) = sources(stopped_client('sleeping'));
-is(scalar $x->all('deliver'), 3,
-	'... but who sleeps would have been woken: the key was not sent to him');
+is(
+	scalar $x->all('deliver'), 3,
+	'... but who sleeps would have been woken: the key was not sent to him'
+);
 
 $d = judged(
 	'nothing unusual',
@@ -102,6 +104,21 @@ judged('the screen is slow', $s, 'frame-wait', 'niri', 0.95, 1);
 # Who is told of by its library, or by an X server, is not told of twice.
 is(scalar sources(Tipme::Test::WaylandStory->new->screen(500, 1, 505)), 1, 'a probed one is one');
 is(scalar sources(Tipme::Test::Story->new),                             1, 'and an X server one');
+# Nor is an X server without hooks, which asks the screen as well: its clients know an X display
+# alone.
+sub knowing {
+	my ($s, $text) = @_;
+	return $s->daemon(
+		'exec_environment', ts_ns => 6 * MS, tid => CLIENT, pid => CLIENT, uid => 1000,
+		start_ns => 0, text => $text
+	);
+}
+is(scalar sources(knowing(story(), "DISPLAY=:0\nTERM=xterm")), 0, 'an X server is no compositor');
+is(
+	scalar sources(knowing(story(), "DISPLAY=:0\nWAYLAND_DISPLAY=wayland-1")), 1,
+	'a compositor whose clients know both is one'
+);
+is(scalar sources(knowing(story(), 'TERM=xterm')), 1, '... and one of which they say nothing');
 # Without records of input nothing is inferred.
 $s = story(no_usual => 1)->screen(500, 1, 505);
 is(scalar sources($s), 0, 'where no input was recorded there is no source');

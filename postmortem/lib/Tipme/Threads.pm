@@ -26,8 +26,7 @@ my @SEEN =
 
 # Of these there is one or more for every process of the last minutes, and a verdict names a few:
 # only where they stand is kept, by process.
-my %BY_NEED = map { $_ => 1 } qw(process exec_args);
-my %UNUSED  = map { $_ => 1 } qw(exec_environment);
+my %BY_NEED = map { $_ => 1 } qw(process exec_args exec_environment);
 
 # new(EPISODE): reads the whole of the thread file: pictures come about once a second, and only what
 # changed. Who processes were is read when asked for.
@@ -45,7 +44,7 @@ sub new {
 
 sub _read_section {
 	my ($self, $ep, $code, $s) = @_;
-	my %name   = map { $code->number_of($_) => $_ } keys %BY_NEED, keys %UNUSED;
+	my %name   = map { $code->number_of($_) => $_ } keys %BY_NEED;
 	my $thread = $code->number_of('thread');
 	my $l      = $Tipme::Record::Layout::RECORD{$thread};
 	my ($heads, $buf) = $ep->section_heads($s);
@@ -56,8 +55,7 @@ sub _read_section {
 	for (my $i = 0; $i < @$heads; $i += 4) {
 		my ($type, $len, $off, $pid) = @$heads[ $i .. $i + 3 ];
 		if (my $name = $name{$type}) {
-			$places->{"$name $pid"} .= pack 'Q<V V', $s->{offset} + $off, $len, $file
-				if !$UNUSED{$name};
+			$places->{"$name $pid"} .= pack 'Q<V V', $s->{offset} + $off, $len, $file;
 			next;
 		}
 		if ($type == $thread) { $self->_add_thread($l, substr $$buf, $off, $len); next }
@@ -305,6 +303,15 @@ sub called {
 	my ($a) =
 		grep { $_->{start_ns} <= $t + 10_000_000 } reverse @{ $self->_by_need('exec_args', $pid) };
 	return $a ? $a->{text} : undef;
+}
+
+# environment(PID): the variables of a process that are recorded, as far as any are: { NAME => value }
+sub environment {
+	my ($self, $pid) = @_;
+	return {
+		map { /\A(\w+)=(.*)\z/ ? ($1 => $2) : () }
+		map { split /\n/, $_->{text} } @{ $self->_by_need('exec_environment', $pid) }
+	};
 }
 
 sub exe { my ($self, $pid, $t) = @_; return $self->_process_at($pid, $t)->{exe} }

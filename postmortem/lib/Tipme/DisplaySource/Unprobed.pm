@@ -6,7 +6,7 @@ package Tipme::DisplaySource::Unprobed;
 use strict;
 use warnings;
 no warnings 'portable';    # numbers of 64 bits
-use parent qw(Tipme::DisplaySource::Wayland);
+use parent                      qw(Tipme::DisplaySource::Wayland);
 use Tipme::DisplaySource::Edges qw(edges);
 use Tipme::KernelEvents;
 use Tipme::Record::Layout;
@@ -59,10 +59,20 @@ sub _of_process {
 	my ($to, $from) = edges($ep, $threads, $pid);
 	my %client = map { $_->[1] => 1 } @$from;
 	@$to = grep { $client{ $_->[1] } } @$to;
+	my %woken = map { $_->[1] => 1 } @$to;
+	return if _is_of_x($threads, keys %woken);
 	$self->_add_events($input, $to);
 	$self->_add_draws($from);
 	$self->sort_facts;
 	return $self;
+}
+
+# Whose clients know a display of X and none of Wayland is an X server, which asks the screen, too.
+# Where nothing is known of the clients, he is taken for a compositor.
+sub _is_of_x {
+	my ($threads, @clients) = @_;
+	my %known = map { %{ $threads->environment($_) } } @clients;
+	return defined $known{DISPLAY} && !defined $known{WAYLAND_DISPLAY} ? 1 : 0;
 }
 
 # An event goes to the client that the compositor wakes first before it sleeps again. Who is stopped
