@@ -181,7 +181,8 @@ sub program {
 	my ($uid, @cmd) = @_;
 	my $pid = fork // die "fork: $!\n";
 	return $pid if $pid;
-	if ($uid) { POSIX::setgid($uid); POSIX::setuid($uid) }
+	# To another user the build tree, with the modules in it, may be closed.
+	if ($uid) { delete $ENV{PERL5LIB}; POSIX::setgid($uid); POSIX::setuid($uid) }
 	open STDIN,  '<', '/dev/null';
 	open STDERR, '>', '/dev/null';
 	exec @cmd or POSIX::_exit(127);

@@ -124,6 +124,8 @@ sub spawn {
 		);
 		open STDOUT, '>', "$self->{dir}/$$.out";
 		open STDERR, '>', "$self->{dir}/$$.err";
+		# The build tree may be closed to that user: terminals do not begin there.
+		chdir $self->home;
 		exec {'setpriv'} 'setpriv', '--reuid', $self->{uid}, '--regid', $self->{uid},
 			'--clear-groups', @command
 			or POSIX::_exit(127);
@@ -197,18 +199,23 @@ sub press {
 # said(PATTERN): how many lines of what the compositor says match
 sub said {
 	my ($self, $pattern) = @_;
-	open my $h, '<', $self->debug_log or return 0;
-	return scalar grep { $_ =~ $pattern } <$h>;
+	return scalar grep { $_ =~ $pattern } $self->_log_lines;
+}
+
+# Since libwayland 1.23 an object is written wl_surface#3 in place of wl_surface@3.
+sub _log_lines {
+	my ($self) = @_;
+	open my $h, '<', $self->debug_log or return ();
+	return map {s/(\bw\w+)#(?=\d)/$1\@/gr} <$h>;
 }
 
 # when(PATTERN): when it said them, ns of CLOCK_MONOTONIC. Its clock is the real time, in
 # microseconds of 32 bits.
 sub when {
 	my ($self, $pattern) = @_;
-	open my $h, '<', $self->debug_log or return;
 	my ($real, $mono) = map { clock_gettime($_) * 1e6 } CLOCK_REALTIME, CLOCK_MONOTONIC;
 	return map { /^\[ *([\d.]+)\]/ ? 1e3 * ($mono - ($real - $1 * 1e3) % 2**32) : () }
-		grep { $_ =~ $pattern } <$h>;
+		grep { $_ =~ $pattern } $self->_log_lines;
 }
 
 # type(KEYS [, apart => SECONDS]): waits until the compositor was told of all

@@ -37,6 +37,8 @@ sub public {
 		or croak "$public: not copied";
 	my $in_tree = slurp("$BUILD/tipme");
 	$in_tree =~ s/^TIPME_(SRC|BUILD)DIR=.*/TIPME_$1DIR='$public'/gm;
+	# Perl ends where a folder of modules is closed to it, as one below another's home is.
+	$in_tree =~ s/\$\{PERL5LIB:\+:\$PERL5LIB\}// or croak "$BUILD/tipme: another PERL5LIB";
 	open my $out, '>', "$public/tipme" or croak "$public/tipme: $!";
 	print {$out} $in_tree;
 	close $out;
