@@ -11,11 +11,12 @@ use warnings;
 use File::Temp qw(tempdir);
 use Test::More;
 use Time::HiRes qw(sleep time);
-use lib "$ENV{TIPME_SRCDIR}/helper/demo", "$ENV{TIPME_SRCDIR}/tests/lib";
+use lib map {"$ENV{TIPME_SRCDIR}/$_"} qw(helper/demo tests/lib tests/causes/lib);
 use Tipme::Diagnosis;
 use Tipme::Drawn qw(commit half seed_of);
 use Tipme::Episode;
-use Tipme::Hog  qw(allowed_cpus can_compute compute hog keep_to prefer starved_by);
+use Tipme::Hog qw(allowed_cpus can_compute compute hog keep_to prefer starved_by);
+use Tipme::RowSaid;
 use Tipme::Rows qw(counted keep row sentences sorted_out wanted);
 use Tipme::Stage;
 use Tipme::Typist::Session;
@@ -55,7 +56,7 @@ my @names =
 	  @ARGV                ? @ARGV
 	: $ENV{TIPME_TEST_ALL} ? sort keys %COMPOSITOR
 	:                        half(seed_of(commit($ENV{TIPME_SRCDIR})), qw(picom xcompmgr));
-my $N     = $ENV{TIPME_COMPOSITED_N} // ($ENV{TIPME_TEST_ALL} ? 20 : 3);
+my $N = $ENV{TIPME_COMPOSITED_N} // ($ENV{TIPME_TEST_ALL} ? 20 : 3);
 
 for my $name (@names) {
 	my ($program) = grep { !/^(?:dbus-run-session|--)$/ } @{ $COMPOSITOR{$name}{command} };
@@ -150,6 +151,7 @@ sub compositor {
 				'the compositor is stopped: it is named with 95 % of it'
 			);
 			agrees('compositor stopped', \%world, @of);
+			Tipme::RowSaid::tried(1, 'native', $of[0]{verdict}, named($of[0], $pid, 0.95)) if @of;
 		},
 		client => sub {
 			late(

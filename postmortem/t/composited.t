@@ -7,7 +7,9 @@ use warnings;
 use Test::More;
 use File::Temp qw(tempdir);
 use FindBin    qw($Bin);
-use lib "$Bin/lib", "$Bin/../lib", "$Bin/../../abi/generated", "$Bin/../../abi/lib";
+use lib "$Bin/lib", "$Bin/../lib", "$Bin/../../abi/generated", "$Bin/../../abi/lib",
+	"$Bin/../../tests/causes/lib";
+use Tipme::RowSaid;
 use Tipme::Test::Judge;
 use Tipme::Test::Story;
 
@@ -138,7 +140,8 @@ $s = story()->enter(1000)->run(1, 1000.25, 1001.7, CLIENT, 'sleeping')->drawn(10
 	->run(1, 1001.9, 1002, COMP, 'sleeping');
 $s->wake(1, 1402, COMP, 0, 'poll', context => 'hardirq')->run(1, 1402.1, 1402.6, COMP, 'sleeping')
 	->painted(1402.5);
-judged('waits for its own frame', $s->hotkey(2500), 'frame-wait', COMP, 0.95);
+$d = judged('waits for its own frame', $s->hotkey(2500), 'frame-wait', COMP, 0.95);
+Tipme::RowSaid::story(17, $d);
 
 $s = story()->enter(1000)->run(1, 1000.25, 1001.7, CLIENT, 'sleeping')->drawn(1001.5, awake => 1)
 	->run(1, 1001.8, 1002, COMP, 'stopped', open => 0);

@@ -6,7 +6,9 @@ use strict;
 use warnings;
 use Test::More;
 use FindBin qw($Bin);
-use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
+use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated",
+	"$Bin/../../tests/causes/lib";
+use Tipme::RowSaid;
 use Tipme::Kinds;
 use Tipme::Test::Files qw(slurp);
 use Tipme::Test::Judge qw(judged);
@@ -83,7 +85,9 @@ judged('the server computes', $s->hotkey(3000), 'server-compute', 'Xorg', 0.98, 
 $s = sleeps(94, 'throttled', 'hardirq');
 judged('writeback', $s, 'writeback', 'xterm', 0.98, 1);
 $s = sleeps(95, 'split-lock', 'hardirq');
-judged('a split lock', $s, 'cpu-penalty', 'xterm', 0.98, 1);
+Tipme::RowSaid::story(39, judged('a split lock', $s, 'cpu-penalty', 'xterm', 0.98, 1));
+$s = sleeps(98, 'nvidia', 'hardirq');
+Tipme::RowSaid::story(10, judged('a screen of NVIDIA', $s, 'gpu-wait', 'xterm', 0.98, 1));
 
 # A file server: who takes its answer is a thread of the kernel's, and not to be blamed.
 $s = story()->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping');

@@ -7,7 +7,9 @@ use warnings;
 use Test::More;
 use File::Temp ();
 use FindBin    qw($Bin);
-use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
+use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated",
+	"$Bin/../../tests/causes/lib";
+use Tipme::RowSaid;
 use Tipme::Compare qw(compare);
 use Tipme::Diagnosis;
 use Tipme::Episode;
@@ -166,6 +168,7 @@ like(
 	qr/the X server was in a request of "wine" \(pid 500\), waiting for a monitor to answer/,
 	'who asked, and for what the server waited'
 );
+Tipme::RowSaid::story(18, $d);
 
 # --- a writer is held back: who wrote most is to be blamed ---
 my $HELD = stack_text('throttled');
@@ -362,6 +365,7 @@ like(
 	qr/^Input device event2 \(USB\) may sleep after 2\.0 s .* nothing for 2\.7 s:/m,
 	'... is said'
 );
+Tipme::RowSaid::story(23, $d);
 unlike(
 	said(slept_before(power => 'on', sleeps_after_ms => 2000)),
 	qr/may sleep/, 'one that is kept awake'
@@ -397,6 +401,7 @@ like(
 	'its report is in the sentence'
 );
 like(said($d), qr/is encrypted.*rotates.*can be removed/s, 'what kind of disk it is');
+Tipme::RowSaid::story(21, $d);
 $s = Tipme::Test::Story->new->enter(1000);
 $s->lasts('memory_wait', 1, 1000.5, 1600.5, tid => CLIENT, kind => 'compaction');
 $d = judged(
@@ -407,6 +412,7 @@ like(
 	$d->{verdict}{next}, qr/transparent_hugepage/,
 	'huge pages, and not a full memory, are to be looked at'
 );
+Tipme::RowSaid::story(47, $d);
 
 $s = Tipme::Test::Story->new->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping');
 $s->wake(1, 1000.9, SERVER, CLIENT, 'epoll')->run(0, 1001, 1601, SERVER, 'sleeping');
@@ -424,6 +430,7 @@ $s->builder->x(
 )->x(1600.9 * MS, 'x_sleep');
 $d = judged('a fast mouse', $s->hotkey(3000), 'server-compute', 'Xorg');
 like(said($d), qr/^Input device event7 sent 1[45]\d\d reports a second\.$/m, 'it is told');
+Tipme::RowSaid::story(53, $d);
 
 # --- two episodes: what changed with the machine ---
 sub opened {

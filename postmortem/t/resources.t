@@ -7,7 +7,9 @@ use warnings;
 use Test::More;
 use File::Temp qw(tempdir);
 use FindBin qw($Bin);
-use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
+use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated",
+	"$Bin/../../tests/causes/lib";
+use Tipme::RowSaid;
 use Tipme::Test::Judge qw(judged);
 use Tipme::Test::Story;
 use Tipme::Test::Stacks qw(stack_text);
@@ -266,6 +268,7 @@ $s->kernel(1, 1100 + 100 * $_, 'steal', tid => CLIENT, steal_ns => 90 * MS, cpu 
 $d = judged('steal', $s->draw(1800.9)->hotkey(3000), 'host-steal', undef, 0.67, 0.68);
 is($d->{totals}{kinds}{'host-steal'}, 540 * MS, 'steal: as much as the records say');
 like_sentence($d, qr/it had no CPU: the host of this virtual machine had taken it away\.$/, 'steal');
+Tipme::RowSaid::story(58, $d);
 
 # --- a quota: by records, by samples, by its CPU that idles ---
 sub throttled {

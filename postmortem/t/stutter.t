@@ -6,7 +6,9 @@ use warnings;
 use Test::More;
 use File::Temp qw(tempdir);
 use FindBin    qw($Bin);
-use lib "$Bin/lib", "$Bin/../lib", "$Bin/../../abi/generated", "$Bin/../../abi/lib";
+use lib "$Bin/lib", "$Bin/../lib", "$Bin/../../abi/generated", "$Bin/../../abi/lib",
+	"$Bin/../../tests/causes/lib";
+use Tipme::RowSaid;
 use Tipme::Test::Judge qw(judged);
 use Tipme::Test::Story;
 
@@ -66,6 +68,7 @@ $d = judged(
 	'it computed', film(gap => [ 1600, 2000 ], between => \&computes), 'app-compute', 'mpv',
 	0.95
 );
+Tipme::RowSaid::story(27, $d);
 
 # A key went in just before the picture goes on: it moves because of keys, and was not due.
 sub pressed {

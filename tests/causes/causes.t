@@ -3,6 +3,7 @@
 # What people really suffer from, staged: the causes of docs/causes.md that this machine can make,
 # each with its verdict as printed. In an ordinary run those that no other test stages; with
 # TIPME_TEST_ALL=1 each row of that page that can be staged natively; TIPME_CAUSES=a,b: these.
+# TIPME_CAUSES_SAID=FILE: what is said goes there (tests/causes/page).
 # First tries count. Each miss is told. It fails where fewer are right than a rate of 95 % reaches
 # in 999 of 1,000 runs.
 use strict;
@@ -14,6 +15,7 @@ use lib "$FindBin::Bin/lib", map {"$ENV{TIPME_SRCDIR}/$_"} qw(helper/demo tests/
 use Tipme::Floor qw(least_right);
 use Tipme::Lab;
 use Tipme::Lab::Table;
+use Tipme::RowSaid;
 use Tipme::Staged;
 
 plan skip_all => 'not root: recording the whole machine needs it' if $>;
@@ -40,6 +42,7 @@ SKIP: {
 	my $words = Tipme::Staged::words($cause);
 	$r->{right} &&= $r->{verdict}{sentence} =~ $words ? 1 : 0 if $words;
 	$right++ if $r->{right};
+	Tipme::RowSaid::tried($_, 'native', $r->{verdict}, $r->{right}) for Tipme::Staged::rows($cause);
 	diag("$cause: MISS: $r->{truth}{says}; $r->{why}: $r->{verdict}{sentence}") if !$r->{right};
 }
 my $judged = grep { $_->{verdict} } @all;

@@ -11,9 +11,10 @@ use FindBin;
 use Test::More;
 use POSIX                             ();
 use Time::HiRes                       qw(sleep);
-use lib map {"$ENV{TIPME_SRCDIR}/$_"} qw(helper/demo tests/lib tests/lab/lib);
+use lib map {"$ENV{TIPME_SRCDIR}/$_"} qw(helper/demo tests/lib tests/lab/lib tests/causes/lib);
 use Tipme::ExactPath                  qw(exact_path);
 use Tipme::Lab::Cgroup;
+use Tipme::RowSaid;
 use Tipme::Stage;
 
 plan skip_all => 'set TIPME_TEST_ALL=1: it takes a minute'        if !$ENV{TIPME_TEST_ALL};
@@ -51,6 +52,7 @@ SKIP: {
 		'it asks a service that does not answer, and gives up',
 		script => "$ask --reply-timeout=3000 / org.example.Lab.Ask 2>/dev/null",
 		kinds  => [qw(time-out stopped ipc-wait)], who => qr/\A(?:store|dbus-daemon)\z/,
+		row    => 4,
 		says   => qr/"store"|"dbus-daemon" .*, or of one behind it, and gave up/
 	);
 	kill 'CONT', $service;
@@ -66,7 +68,8 @@ SKIP: {
 		'its pages come from a slow disk',
 		script => 'read go < go',
 		before => sub { my ($pid) = @_; $group->add($pid) },
-		kinds  => [qw(page-fault-io disk-io)], who => qr/\A(?:viewer|program\d+|sh|xterm)\z/
+		kinds  => [qw(page-fault-io disk-io)], who => qr/\A(?:viewer|program\d+|sh|xterm)\z/,
+		row    => 31
 	);
 }
 $stage->close;
@@ -76,7 +79,8 @@ $_->close for @groups;
 done_testing;
 
 # slow_start(WHAT, script => what its start script does first, before => CODE->(pid of the script),
-# which may read the pipe `go`; kinds, who): a command is typed, its window is waited for.
+# which may read the pipe `go`; kinds, who; row: of docs/causes.md): a command is typed, its window
+# is waited for.
 sub slow_start {
 	my ($what, %o) = @_;
 	my $name = 'program' . ++$n;
@@ -117,8 +121,12 @@ sub slow_start {
 		or diag($d->{verdict}{sentence});
 	my $v = $d->{verdict};
 	ok((grep { $_ eq $v->{kind} } @{ $o{kinds} }), "$what: $v->{sentence}") or diag($v->{kind});
-	like($v->{blamed}{comm} // '', $o{who}, "$what: whom");
-	like($v->{sentence}, $o{says}, "$what: a bus is not accused alone") if $o{says};
+	like($v->{blamed}{comm} // '', $o{who},  "$what: whom");
+	like($v->{sentence},           $o{says}, "$what: a bus is not accused alone") if $o{says};
+	Tipme::RowSaid::tried(
+		$o{row}, 'native', $v,
+		(grep { $_ eq $v->{kind} } @{ $o{kinds} }) && ($v->{blamed}{comm} // '') =~ $o{who}
+	) if $o{row};
 	exact_path($d) if $d->{interval};
 	kill 'KILL', map {/(\d+)/} glob_of($name);
 	sleep 0.3;

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Rows of docs/causes.md that need a machine of their own, each tried once in one boot of Debian's
 # kernel and judged here, with its verdict and sentence as printed. TIPME_CAUSES=43,44: these rows,
-# in this order; TIPME_CAUSES_KEEP=FOLDER: keeps the episodes there.
+# in this order; TIPME_CAUSES_KEEP=FOLDER: keeps the episodes there; TIPME_CAUSES_SAID=FILE: what is
+# said goes there (tests/causes/page).
 use strict;
 use warnings;
 use Cpanel::JSON::XS ();
@@ -12,9 +13,10 @@ use File::Temp       qw(tempdir);
 use FindBin;
 use Test::More;
 use Time::HiRes qw(sleep time);
-use lib "$FindBin::Bin/lib", map {"$FindBin::Bin/../$_"} qw(lib lab/lib ../helper/demo);
+use lib "$FindBin::Bin/lib", map {"$FindBin::Bin/../$_"} qw(lib causes/lib lab/lib ../helper/demo);
 use Tipme::Desktop    qw(build_drivers start_recorder hot_key no_complaint);
 use Tipme::LabMachine qw($AS_USER);
+use Tipme::RowSaid;
 use Tipme::Suffered;
 use Tipme::VM;
 
@@ -139,18 +141,20 @@ sub staged {
 	my ($at, $took, $failed);
 	client($vm, $s, ref $s->{deeds} ? $s->{deeds}->($vm) : $s->{deeds});
 	$vm->press(qw(d d d));
-	my $before = $s->{beside} ? $s->{beside}->($vm) : undef;
+	my ($before, $there) = map { $s->{$_} ? $s->{$_}->($vm) : undef } qw(beside there);
 	$s->{begin}->($vm) if $s->{begin};
 	# The monitor alone: what is done behind the press is not to come later than it must.
 	$vm->monitor('sendkey x');
 	$s->{pressed}->($vm) if $s->{pressed};
 	($at, $took) = answered($vm, $s) or $failed = 'no answer';
 	my $beside = $s->{beside} ? $s->{beside}->($vm) - $before : undef;
+	my $grown  = $s->{there}  ? $s->{there}->($vm) - $there   : undef;
 	sleep 0.7;
 	my ($episode) = hot_key($vm) =~ m{([^/]+)\z};
 	$s->{after}->($vm) if $s->{after};
 	return {
-		episode => $episode, at => $at, took_ms => $took, failed => $failed, beside_ms => $beside
+		episode   => $episode, at    => $at, took_ms => $took, failed => $failed,
+		beside_ms => $beside,  there => $grown
 	};
 }
 
@@ -214,8 +218,14 @@ SKIP: {
 		$r->{says}    = join ' ',  $d->{verdict}{sentence}, @{ $d->{verdict}{circumstances} // [] };
 		$r->{wrong}   = join '; ', not_right($s, $d->{verdict}, $r->{says});
 		# Who is kept from the CPUs by this host is not judged by what the machine saw.
-		$r->{void} = $r->{wrong} && $r->{without_cpu} > $TAKEN;
-		skip "$r->{row}: this host's CPUs were taken, $r->{says}", 1 if $r->{void};
+		$r->{void} =
+			 !$r->{wrong}                         ? ''
+			: $r->{without_cpu} > $TAKEN          ? "this host's CPUs were taken"
+			: defined $r->{there} && !$r->{there} ? 'the cause was not there'
+			:                                       '';
+		Tipme::RowSaid::tried($r->{row}, 'machine', $r->{verdict}, $r->{wrong} ? 0 : 1)
+			if !$r->{void};
+		skip "$r->{row}: $r->{void}, $r->{says}", 1 if $r->{void};
 		is($r->{wrong}, '', "$r->{row}: $s->{says}") or diag "$r->{row}: $r->{says}";
 		beside($r) if defined $r->{beside_ms};
 	}
@@ -227,8 +237,10 @@ sub beside {
 	my ($r)   = @_;
 	my $ms    = $r->{verdict}{share_ns} / 1e6;
 	my $apart = abs $ms - $r->{beside_ms};
-	cmp_ok($apart, '<', 0.2 * $r->{beside_ms},
-		sprintf '%s: %.0f ms by us, %d by the counter of another', $r->{row}, $ms, $r->{beside_ms});
+	cmp_ok(
+		$apart, '<', 0.2 * $r->{beside_ms},
+		sprintf '%s: %.0f ms by us, %d by the counter of another', $r->{row}, $ms, $r->{beside_ms}
+	);
 	return;
 }
 
@@ -244,11 +256,12 @@ sub not_right {
 
 sub table_line {
 	my ($r) = @_;
-	return sprintf '%3s %-8s %6s ms (%.0f %% without a CPU) %s', $r->{row},
+	return sprintf '%3s %-8s %6s ms (%.0f %% without a CPU%s) %s', $r->{row},
 		defined $r->{left_out}         ? 'left out'
 		: !$r->{verdict} || $r->{void} ? 'void'
 		: $r->{wrong}                  ? 'not'
-		:                                'right',
+		: 'right',
 		defined $r->{took_ms} ? int $r->{took_ms} : '', 100 * $r->{without_cpu},
+		defined $r->{there} ? ", counter +$r->{there}" : '',
 		$r->{left_out} // $r->{says} // '';
 }

@@ -141,6 +141,13 @@ sub all {
 	return sort keys %all;
 }
 
+# rows(NAME): the rows that it stages
+sub rows {
+	my ($name) = @_;
+	my @rows = sort { $a <=> $b } grep { $ROW{$_} eq $name } keys %ROW;
+	return @rows;
+}
+
 # words(NAME): what the sentence says of it, a pattern; none: nothing of its own
 sub words { return $AWAY{ $_[0] } ? $AWAY{ $_[0] }[3] : undef }
 

@@ -26,6 +26,7 @@ my $PATIENCE_S = 90;                                       # for what may not co
 #           behind it. after: when the episode is saved
 #   deeds   what the client does for the key; CODE->(vm): the same
 #   beside  CODE->(vm): ms that were waited until now, by a counter that is not ours
+#   there   CODE->(vm): a number that grows where the cause is there, by a counter that is not ours
 #   whole   what led to the hot-key is asked for, and not that press of a key
 #   cpu0    the client may run on the first CPU only
 #   kinds   kinds of verdict that are right, who: the name of whom is blamed, words: what the
@@ -100,7 +101,8 @@ my %SCENE = (
 			$_[0]->run('sync; rm -f /srv/btrfs/many-*');
 		},
 		kinds => ['disk-io'],
-		words => qr/btrfs/i,
+		# Who wrote it, or the commit that writes it.
+		words => qr/btrfs|"sh"|through sh\b/i,
 	},
 	21 => {
 		says   => 'a copy keeps the queues of an encrypted disk busy; the client opens a document',
@@ -108,10 +110,11 @@ my %SCENE = (
 		before => sub { letter($_[0], '/srv/crypt', 65536) },
 		begin  => sub {
 			my ($vm) = @_;
-			slow($vm, 20);
-			$vm->run( 'setsid dd if=/dev/zero of=/srv/crypt/copy bs=1M count=40 conv=fsync '
+			slow($vm, 100);
+			$vm->run( 'setsid dd if=/dev/zero of=/srv/crypt/copy bs=4M count=8 oflag=direct '
 					. '>/dev/null 2>&1 &');
-			sleep 1;
+			within($vm, "awk '{ exit !\$9 }' /sys/block/$SECOND/stat")
+				or die "dd writes nothing\n";
 		},
 		deeds => 'read /srv/crypt/letter',
 		after =>
@@ -121,13 +124,13 @@ my %SCENE = (
 	},
 	24 => {
 		says => 'a pointing device (Bluetooth) is silent while it is moved, then sends all at once',
-		needs   => sub { pointer($_[0], 5, 'late') },
-		begin   => \&moved,
-		deeds   => 'compute 5',
-		after   => sub { $_[0]->run('exec 8>&-') },
-		whole   => 1,
-		kinds   => ['none'],
-		words   => qr/\(Bluetooth\) was silent for \d+ ms/,
+		needs => sub { pointer($_[0], 5, 'late') },
+		begin => \&moved,
+		deeds => 'compute 5',
+		after => sub { $_[0]->run('exec 8>&-') },
+		whole => 1,
+		kinds => ['none'],
+		words => qr/\(Bluetooth\) was silent for \d+ ms/,
 	},
 	25 => {
 		says  => 'what the client asks of another machine (SSH) comes back late',
@@ -248,6 +251,7 @@ my %SCENE = (
 					. '/opt/lab/holes /srv/memory/holes');
 		},
 		deeds => 'huge 200',
+		there => sub { $_[0]->run('cat /proc/vmstat') =~ /^compact_stall (\d+)/m ? $1 : 0 },
 		after => sub {
 			$_[0]->run('umount /srv/memory; cd /sys/kernel/mm/transparent_hugepage; '
 					. 'echo madvise > defrag; cd /');
@@ -301,7 +305,10 @@ my %SCENE = (
 	},
 );
 
-sub rows { my @rows = sort { $a <=> $b } keys %SCENE; return @rows }
+sub rows {
+	my @rows = sort { $a <=> $b } keys %SCENE;
+	return @rows;
+}
 sub scene { my ($row) = @_; return $SCENE{$row} }
 
 # What all scenes need, once: disks, a network with another machine, swap, drivers that pretend.

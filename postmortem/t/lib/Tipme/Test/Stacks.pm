@@ -59,6 +59,10 @@ my %STACK = (
 		'folio_wait_bit_common;__folio_lock_or_retry;do_swap_page;__handle_mm_fault;handle_mm_fault',
 		'read in the source of 6.12: mm/memory.c'
 	],
+	nvidia => [
+		'schedule_timeout;__down_common;down;nvkms_ioctl_from_kapi_try_pmlock;ApplyModeSetConfig;nv_drm_atomic_apply_modeset_config;drm_atomic_check_only;drm_atomic_commit;drm_mode_atomic_ioctl',
+		'https://github.com/NVIDIA/open-gpu-kernel-modules/issues/1167'
+	],
 	journal => [
 		'jbd2_log_wait_commit;jbd2_complete_transaction;ext4_fc_commit;ext4_fsync_journal;ext4_sync_file',
 		'read in the source of 6.12: fs/ext4/fast_commit.c'
