@@ -54,10 +54,10 @@ package Tipme::Test::RelayedStory {
 	# shows(MS, WHO): a thread has the relay give a picture: it wakes that, which wakes the
 	# compositor 0.35 ms later
 	sub shows {
-		my ($self, $t, $who) = @_;
+		my ($self, $t, $who, %o) = @_;
 		$self->wake(1, $t, RELAY, $who // CLIENT, 'epoll')
 			->run(1, $t + 0.2, $t + 0.45, RELAY, 'sleeping');
-		return $self->draw($t + 0.35, RELAY);
+		return $self->draw($t + 0.35, RELAY, %o);
 	}
 
 	# answers(FROM, TO): an ordinary key: the client computes, and is done at TO
@@ -202,5 +202,17 @@ $s = ticks(story(), map { 600 + 40 * $_ } 1 .. 5)->hands_on(1000)
 sends(ticks($s, 1300), 1440)
 	->picture(CLIENT, 'editor', since_ns => ns(1001), stack_id => $s->id('poll'));
 judged('... what is its own', $s, 'none', undef);
+
+# --- A program that the press had made: it has come when it asks the relay for the first time.
+$s = story()->hands_on(1000)->run(1, 1000.55, 1003, CLIENT, 'sleeping')->shows(1002.95);
+$s->picture(CLIENT, 'editor', since_ns => ns(1003), stack_id => $s->id('poll'));
+my %new = (child_tid => 870, child_pid => 870, child_start_ns => ns(1002));
+$s->kernel(1, 1002, 'fork', tid => CLIENT, %new)->run(1, 1005, 3600, 870, 'sleeping')
+	->shows(3599.95, 870, with => { surface => 8 });
+my %is = (ppid => CLIENT, start_ns => ns(1002), ts_ns => ns(1900), since_ns => ns(1020));
+$s->builder->thread(870, 'new', %is);
+$d = judged('a program starts', $s, 'app-compute', 'new', 0.97, 1);
+is($d->{event}{kind}, 'start', '... and that is what was slow');
+ends($d, 2600.5, '... from the press to its first window');
 
 done_testing();

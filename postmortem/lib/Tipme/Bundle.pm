@@ -326,7 +326,7 @@ sub _pinned {
 	@answer{qw(asked_tid asked_ns)} = @{ $r->{asked} } if $r->{asked};
 	my @held = ($e->{motion} // '') eq 'drag' ? (dragged => 1) : ();
 	my $sent = $e->{deliver_record} // {};
-	push @held, sent_to => $e->{pid}, came_ns => $sent->{sent_ns} // $e->{device_record}{kernel_ns} if $sent->{guessed} || defined $sent->{sent_ns};
+	push @held, sent_to => $sent->{pid}, came_ns => $sent->{sent_ns} // $e->{device_record}{kernel_ns} if $sent->{guessed} || defined $sent->{sent_ns};
 	push @held, sent_by => $e->{server}{pid} if defined $sent->{sent_ns};
 	return (%brought, event => { %$own, @start, @held, start_ns => $i->{start_ns}, start_exact => $exact, answer => \%answer, map { defined $i->{$_} ? ($_ => $i->{$_}) : () } qw(usual_ns usual_count usual_where) }, aside => $self->{cut}->aside, idle => $self->{cut}->idle($self->{diagnosis}{reasons}), asked => $self->{cut}->asked, @idle, map { $_ ? (disk_pause_ns => $_) : () } $self->{d}{verdict}{disk_pause_ns});
 }

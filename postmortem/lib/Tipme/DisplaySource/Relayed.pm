@@ -66,6 +66,15 @@ sub _of_client {
 		);
 	$self->_add_events($sent, $to);
 	$self->_add_draws(\@taken);
+	# Who asks for the first time has come.
+	my %there;
+	$self->{client} = [
+		map {
+			{ ts_ns => $_->[0], pid => $_->[1], client => $_->[1], state => 1, gone => 0,
+				file => $_->[3], nr => $_->[4] }
+			}
+			grep { !$there{ $_->[1] }++ } @$from
+	];
 	# What it was asked while it was awake is not known.
 	$self->{request} = [
 		map {
@@ -262,8 +271,10 @@ sub asked_ns {
 	my $k = $self->lower('draw', $d->{ts_ns});
 	$k-- while $k >= 0 && ($k >= @{ $self->{draw} } || $self->{draw}[$k]{ts_ns} >= $d->{ts_ns});
 	my ($asked) =
-		reverse $self->_asked_between($k < 0 ? 0 : $self->{draw}[$k]{ts_ns}, $d->{ts_ns},
-		$d->{pid});
+		reverse $self->_asked_between(
+		$k < 0 ? 0 : $self->{draw}[$k]{ts_ns}, $d->{ts_ns},
+		$d->{pid}
+		);
 	return $asked ? $asked->[0] : $d->{ts_ns};
 }
 
