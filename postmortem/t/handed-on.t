@@ -242,20 +242,24 @@ ends($d, 400, '... up to that part');
 }
 
 # --- In the midst of its work a thread of the runtime stops all others for a moment: its own timer
-# had woken that long before.
-{
+# had woken that long before. It naps until they have stopped.
+for my $ms (0.4, 2) {
 	my $s = story(no_usual => 1);
 	to_hand($s, $_, $_ + 2) for 100, 300, 500;
 	$s->enter(1000, no_wake => 1)->wake(0, 1000.2, READER, SERVER, 'poll', wakee_cpu => 1)
 		->run(1, 1000.22, 1000.24, READER, 'sleeping')->wake(1, 1000.23, HAND, READER, 'futex')
 		->run(1, 1000.25, 1300,    HAND,   'sleeping');
 	$s->wake(0, 1250, PACER, 0, 'futex', context => 'hardirq', wakee_cpu => 0)
-		->run(0, 1250.1, 1300.4, PACER, 'sleeping')->wake(0, 1300.3, HAND, PACER, undef)
-		->run(1, 1300.4, 1400,   HAND,  'sleeping')->draw(1399.8, HAND)->hotkey(3000);
+		->run(0, 1250.1, 1299.5, PACER, 'sleeping');
+	my $end = 1300 + $ms;
+	# Its last nap is the wait for those that others keep from a CPU.
+	$s->wake(0, $end - 0.3, PACER, 0, 'futex', context => 'hardirq', wakee_cpu => 0)
+		->run(0, $end - 0.25, $end, PACER, 'sleeping')->wake(0, $end - 0.1, HAND, PACER, undef)
+		->run(1, $end, 1400, HAND, 'sleeping')->draw(1399.8, HAND)->hotkey(3000);
 	$s->picture(CLIENT, 'xterm', since_ns => 2 * MS, stack_id => $s->id('futex'))
 		->picture(HAND, 'events', pid => CLIENT, since_ns => ns(1400), stack_id => $s->id('futex'));
 	ends(
-		judged('stopped by its runtime for a moment', $s, 'app-compute', 'xterm', 0.9, 1),
+		judged("stopped by its runtime for $ms ms", $s, 'app-compute', 'xterm', 0.9, 1),
 		400, '... from the key to the answer'
 	);
 }

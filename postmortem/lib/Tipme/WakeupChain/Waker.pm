@@ -13,6 +13,7 @@ my ($HARDIRQ)          = grep { $CONTEXT{$_} eq 'hardirq' } keys %CONTEXT;
 my %WAITS_FOR_REQUESTS = map { $_ => 1 } qw(loop tty pipe unix net);
 my $THAW_NS   = 2_000_000;    # all threads of a frozen process are woken within
 my $GLANCE_NS = 1_000_000;    # awake so shortly, a thread that waited for a child has done nothing
+my $STOP_NS   = 5_000_000;    # a runtime stops its threads for less, in naps that are shorter
 my $OTHERS    = 2;            # threads that are let go on together with ours
 my $ASKS_NS   = 1_000_000;    # a request may be served before who asked has fallen asleep
 my $IDLE_SLEEPS =
@@ -153,7 +154,7 @@ sub _comes_back {
 # come by it.
 sub disturbs {
 	my ($self, $tid, $from, $to, $waker) = @_;
-	return 0 if $to - $from >= $GLANCE_NS || !$waker;
+	return 0 if $to - $from >= $STOP_NS || !$waker;
 	return 0 if grep { $_ == $self->{server_tid} } $tid, $waker;
 	my ($threads, $ev) = ($self->{threads}, $self->{states}->events);
 	return 0 if $threads->at($waker, $to)->{pid} != $threads->at($tid, $to)->{pid};
@@ -162,7 +163,7 @@ sub disturbs {
 		return 0
 			if $i->{kind} eq 'absent'
 			|| $i->{kind} eq 'blocked'
-			&& ($i->{to} - $i->{from} >= $GLANCE_NS || !_by_timer($ev, $i));
+			&& ($i->{to} - $i->{from} >= $STOP_NS || !_by_timer($ev, $i));
 		$i = $self->{states}->before($waker, $i->{from});
 	}
 	$i = $self->{states}->before($waker, $i->{from})
