@@ -9,4 +9,5 @@ use lib "$FindBin::Bin/lib",
 use Tipme::Soak qw(soak);
 
 # As many threads as fill the ring of pictures, which takes memory as it is written, in two minutes.
-soak(every => 60, load => [ 300, 300, 3300 ], stop_each => 10);
+# A ring of one size: one that grows takes memory when others make storms.
+soak(every => 60, load => [ 300, 300, 3300 ], stop_each => 10, args => [ '--rate', 20_000 ]);

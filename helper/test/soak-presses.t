@@ -8,4 +8,5 @@ use lib "$FindBin::Bin/lib",
 	map {"$FindBin::Bin/../../$_"} qw(postmortem/lib abi/lib abi/generated);
 use Tipme::Soak qw(soak);
 
-soak(every => 5, load => [ 300, 300, 300 ]);
+# A ring of one size: one that grows takes memory when others make storms.
+soak(every => 5, load => [ 300, 300, 300 ], args => [ '--rate', 20_000 ]);

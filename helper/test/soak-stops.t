@@ -9,4 +9,9 @@ use lib "$FindBin::Bin/lib",
 	map {"$FindBin::Bin/../../$_"} qw(postmortem/lib abi/lib abi/generated);
 use Tipme::Soak qw(soak);
 
-soak(every => 10, load => [ 300, 300, 300 ], stop_each => 1, pressed => 1);
+# A ring of one size: one that grows takes memory when others make storms.
+soak(
+	every     => 10, load    => [ 300, 300, 300 ],
+	stop_each => 1,  pressed => 1,
+	args      => [ '--rate', 20_000 ]
+);
