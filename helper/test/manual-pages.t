@@ -32,7 +32,7 @@ SKIP: {
 	}
 SKIP: {
 		skip 'groff is not there', 1 if !$groff;
-		is qx{groff -man -Tascii -ww -z '$page' 2>&1}, '', '... and groff has nothing to say';
+		is qx{groff -t -man -Tascii -ww -z '$page' 2>&1}, '', '... and groff has nothing to say';
 	}
 }
 done_testing();
