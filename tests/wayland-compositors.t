@@ -305,10 +305,10 @@ sub x_clients {
 		join(' ', map { $_->{verdict}{kind} } @{ $quiet->{of} }),
 		join(' ', ('none') x @{ $quiet->{of} }), 'quiet typing: nobody is accused'
 	) or told(@{ $quiet->{of} });
-	my ($server) = map { $_->{event}{client}{pid} } @{ $quiet->{of} };
+	my ($server) = map { $_->{event}{server}{pid} } @{ $quiet->{of} };
 	is(
-		(grep { $_->{event}{client}{comm} ne 'Xwayland' } @{ $quiet->{of} }),
-		0, 'the client of the compositor is Xwayland'
+		(grep { $_->{event}{client}{comm} ne 'xterm' } @{ $quiet->{of} }),
+		0, 'the client is the X program, not the server between'
 	);
 	for my $whom ([ 'the X client' => $client ], [ 'Xwayland' => $server ]) {
 		my $scene = scene(sub { one_of_four($stage, $whom->[1]) for 1 .. $N });
