@@ -12,7 +12,8 @@ use Tipme::Test::Example qw(steps tree);
 
 my $MOST_LINES = 60;
 my @PARTS =
-	qw(postmortem/lib postmortem/t abi/lib abi/generated abi/records.def docs/diagnose-json.md);
+	qw(postmortem/lib postmortem/t abi/lib abi/generated abi/records.def docs/diagnose-json.md
+		tests/causes/lib);
 my ($root) = grep { defined && -e "$_/CONTRIBUTING.md" } $ENV{TIPME_SRCDIR}, "$Bin/../..";
 my $tmp   = tempdir(CLEANUP => 1);
 my @steps = steps($root, 'a kind of verdict');
