@@ -5,11 +5,8 @@
 use strict;
 use warnings;
 use Test::More;
-use File::Temp qw(tempdir);
-use FindBin    qw($Bin);
+use FindBin qw($Bin);
 use lib "$Bin/lib", "$Bin/../lib", "$Bin/../../abi/generated", "$Bin/../../abi/lib";
-use Tipme::DisplaySource;
-use Tipme::Episode;
 use Tipme::Test::Judge qw(judged);
 use Tipme::Test::WaylandStory;
 
@@ -74,15 +71,7 @@ sub ends {
 	my ($d, $ms, $what) = @_;
 	return cmp_ok(abs($d->{interval}{duration_ns} - $ms * MS), '<', MS, $what);
 }
-my $dir = tempdir(CLEANUP => 1);
-my $n   = 0;
-
-sub sources {
-	my ($s) = @_;
-	my $folder = "$dir/" . ++$n;
-	$s->builder->write($folder);
-	return Tipme::DisplaySource->load_all(Tipme::Episode->open($folder));
-}
+sub sources { return $_[0]->sources }
 
 # --- Who the clients are.
 my ($of, $x, @more) = sources(story());

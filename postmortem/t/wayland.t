@@ -5,11 +5,9 @@
 use strict;
 use warnings;
 use Test::More;
-use File::Temp qw(tempdir);
-use FindBin    qw($Bin);
+use FindBin qw($Bin);
 use lib "$Bin/lib", "$Bin/../lib", "$Bin/../../abi/generated", "$Bin/../../abi/lib";
 use Tipme::Diagnosis;
-use Tipme::DisplaySource;
 use Tipme::Episode;
 use Tipme::InputPath;
 use Tipme::Test::Judge qw(judged);
@@ -18,20 +16,8 @@ use Tipme::Test::WaylandStory;
 use constant { MS => 1_000_000, SERVER => 100, CLIENT => 200, SHELL => 300, KWORKER => 50 };
 
 sub story { return Tipme::Test::WaylandStory->new(@_) }
-my $dir = tempdir(CLEANUP => 1);
-my $n   = 0;
-
-sub folder {
-	my ($s) = @_;
-	my $folder = "$dir/" . ++$n;
-	$s->builder->write($folder);
-	return $folder;
-}
-
-sub sources {
-	my ($s) = @_;
-	return Tipme::DisplaySource->load_all(Tipme::Episode->open(folder($s)));
-}
+sub sources { return $_[0]->sources }
+sub folder  { return $_[0]->folder }
 
 # 1. Who was slow.
 judged(

@@ -7,7 +7,9 @@ use strict;
 use warnings;
 use Carp             qw(croak);
 use Cpanel::JSON::XS ();
+use File::Temp       qw(tempdir);
 use Tipme::Diagnosis;
+use Tipme::DisplaySource;
 use Tipme::Episode;
 use Tipme::Report::JSON;
 use Tipme::Segment;
@@ -50,6 +52,19 @@ sub new {
 
 sub builder { return $_[0]{b} }
 sub id      { return $ID{ $_[1] } }
+
+# folder(): where it is written; sources(): the display sources that such an episode has
+sub folder {
+	my ($self) = @_;
+	my $folder = tempdir(CLEANUP => 1) . '/episode';
+	$self->builder->write($folder);
+	return $folder;
+}
+
+sub sources {
+	my ($self) = @_;
+	return Tipme::DisplaySource->load_all(Tipme::Episode->open($self->folder));
+}
 
 # run(CPU, FROM, TO, TID, STATE, %more): the thread runs there in [FROM, TO) ms, the CPU is idle
 # before and after
