@@ -38,7 +38,8 @@ sub polls { my ($s, $since, $stack) = @_; return $s->picture(CLIENT, 'xterm', si
 # --- the client asks, over a bus, a service that was stopped before the key; the bus has done its part, and the service answers when it goes on ---
 sub over_a_bus {
 	my (%o) = @_;
-	my $s = story();
+	my $s = $o{before} ? story(manifest => { trigger => { kind => 'hotkey', ns => 3000 * MS, text => '', before_ns => $o{before} * MS } }) : story();
+	$s->builder->{trigger_ns} = 3000 * MS if $o{before};
 	if ($o{stopped}) { $s->wake(0, 900, SERVICE, 600, 'poll')->run(1, 900.1, 900.2, SERVICE, 'stopped')->run(0, 899.9, 900.3, 600, 'sleeping') }
 	if ($o{computes}) { $s->wake(0, 900, SERVICE, 0, 'epoll', context => 'hardirq') }
 	$s->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping')->wake(1, 1000.9, BUS, CLIENT, 'epoll')->run(0, 1000.95, 1001.1, BUS, 'sleeping');
@@ -57,6 +58,14 @@ $d = judged('a service that speaks up by itself', over_a_bus(), 'unknown', undef
 like($d->{verdict}{sentence}, qr/^xterm \(pid 200\) may have answered a key press only after 393 ms; the proof is missing because bus \(pid 510\) woke it then, and no record shows that it had been asked/, '... nobody is accused, and it is said');
 is_deeply([ map { "$_->{why} " . int($_->{possible_ns} / MS) } @{ Tipme::Report::JSON::data($d)->{candidates} } ], ['process 393'], '... JSON has it');
 ok((grep { /^Not observed: when a compositor/ } @{ $d->{verdict}{circumstances} }), '... what was not observed is said');
+
+# What was over before the last report is no candidate of this one, proven or not.
+for (1, 0) {
+	my $what = $_ ? 'proven' : 'not proven';
+	$d = judged("a report after that of what was $what", over_a_bus(stopped => $_, before => 2000), 'none', undef);
+	is_deeply($d->{candidates}, [], '... no press of before that is told as one that may have been slow');
+}
+like(judged('what came since the last report', over_a_bus(before => 900), 'unknown', undef)->{verdict}{sentence}, qr/^xterm \(pid 200\) may have answered a key press only after 393 ms/, '... is one');
 
 # --- the same without a bus: who answered the keys before is asked by this one, too; a job that was never asked is not ---
 sub directly {

@@ -218,11 +218,11 @@ SKIP: {
 		$r->{says}    = join ' ',  $d->{verdict}{sentence}, @{ $d->{verdict}{circumstances} // [] };
 		$r->{wrong}   = join '; ', not_right($s, $d->{verdict}, $r->{says});
 		# Who is kept from the CPUs by this host is not judged by what the machine saw.
-		# Whether the cause was there is no matter of the verdict.
+		# Neither that nor whether the cause was there is a matter of the verdict.
 		$r->{void} =
-			  defined $r->{there} && !$r->{there}       ? 'the cause was not there'
-			: $r->{wrong} && $r->{without_cpu} > $TAKEN ? "this host's CPUs were taken"
-			:                                             '';
+			  defined $r->{there} && !$r->{there} ? 'the cause was not there'
+			: $r->{without_cpu} > $TAKEN          ? "this host's CPUs were taken"
+			:                                       '';
 		Tipme::RowSaid::tried($r->{row}, 'machine', $r->{verdict}, $r->{wrong} ? 0 : 1)
 			if !$r->{void};
 		skip "$r->{row}: $r->{void}, $r->{says}", 1 if $r->{void};

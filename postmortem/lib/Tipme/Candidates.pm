@@ -45,10 +45,11 @@ my %WHY = (
 # ProblemInterval)
 sub new { my ($class, %o) = @_; return bless { %o, trigger => $o{episode}->trigger_ns }, $class }
 
-# unproven(): presses that may have been answered late, the longest first:
-# { event, n, kind, pid, comm, start_ns, end_ns, possible_ns, open, damage, why (a code), words }
+# unproven(SINCE): presses that may have been answered late, the longest first:
+# { event, n, kind, pid, comm, start_ns, end_ns, possible_ns, open, damage, why (a code), words };
+# SINCE: when somebody asked before, in ns, or undef: what was over then has been reported
 sub unproven {
-	my ($self) = @_;
+	my ($self, $since) = @_;
 	return if !$self->{kernel}->has_records || $self->{kernel}->sampled;
 	my @presses = grep {
 			   $_->{candidate}
@@ -65,7 +66,7 @@ sub unproven {
 		next if @others < $ENOUGH || grep { !_at_once($_) } @others;
 		last if ++$looks > $LOOKS;
 		my $c = $self->_unproven($e, scalar @others);
-		push @c, $c if $c;
+		push @c, $c if $c && $c->{end_ns} > ($since // 0);
 	}
 	@c = sort { $b->{possible_ns} <=> $a->{possible_ns} || $a->{n} <=> $b->{n} } @c;
 	splice @c, $MOST if @c > $MOST;
