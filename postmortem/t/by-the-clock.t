@@ -119,6 +119,29 @@ sub reader_ticks {
 	return $draws ? $s->draw($t + 0.4, READER) : $s;
 }
 
+# What the reader has sent takes the server 3 ms before it comes to what is drawn; a clock of another
+# thread ticks meanwhile.
+sub long_buffer {
+	my ($s, $t) = @_;
+	$s->wake(0, $t, READER, 0, 'poll', context => 'hardirq', wakee_cpu => 1)
+		->run(1, $t + 0.1, $t + 0.43, READER, 'sleeping')
+		->wake(1, $t + 0.4, SERVER, READER, 'epoll')
+		->run(0, $t + 0.45, $t + 3.9, SERVER, 'sleeping');
+	$s->wake(1, $t + 1, TIMER, 0, 'futex', context => 'hardirq')
+		->run(1, $t + 1.1, $t + 1.2, TIMER, 'sleeping');
+	my %of = (pid => CLIENT, client => 4, count => 1);
+	my $b  = $s->builder;
+	$b->x(ns($t + 0.46), 'x_wakeup');
+	$b->x(ns($t + 0.5),  'x_request', %of, duration_ns => 3 * MS,  major => 139, sequence => 1);
+	$b->x(ns($t + 3.5),  'x_request', %of, duration_ns => MS / 10, major => 74,  sequence => 2);
+	$b->x(
+		ns($t + 3.6),  'x_damage',
+		pid => CLIENT, client => 4, major => 74, width => 6, height => 13
+	);
+	$b->x(ns($t + 3.8), 'x_sleep');
+	return $s;
+}
+
 sub sent_later {
 	my (%o) = @_;
 	my $s = story(no_usual => 1);
@@ -132,7 +155,8 @@ sub sent_later {
 	reader_ticks($s, $_, $o{draws_itself}) for 650, 750, 850, 950;
 	key_to_hand($s, 1000, 1400, %o);
 	reader_ticks($s, 1150);
-	reader_ticks($s, 1650, 1);
+	if ($o{long}) { long_buffer($s, 1650) }
+	else          { reader_ticks($s, 1650, 1) }
 	$s->hotkey(3000);
 	return $s->picture(CLIENT, 'xterm', since_ns => 2 * MS, stack_id => $s->id('futex'))
 		->picture(HAND, 'events', pid => CLIENT, since_ns => ns(1400), stack_id => $s->id('futex'));
@@ -159,6 +183,14 @@ ends(
 	),
 	650.6,
 	'... up to what the server got then'
+);
+ends(
+	judged(
+		'... which keeps the server for a while, when another clock ticks',
+		sent_later(long => 1), 'app-compute', 'xterm', 0.6, 0.62
+	),
+	653.6,
+	'... up to what the server drew then'
 );
 $d = judged(
 	'a thread that draws by a clock', sent_later(draws_itself => 1), 'app-compute', 'xterm',

@@ -55,15 +55,17 @@ sub _by_timer {
 
 sub _find {
 	my ($self, $tid, $i, $known) = @_;
-	my ($states, $last, $first, $events, $echoes, $asked, $child, @of) =
+	my ($states, $last, $first, $events, $echoes, $asked, $child, $by, @of) =
 		($self->{states}, $i, undef, 0, 0);
-	while ($i && $self->_is_nap($i)) {
+	while ($i && ($self->_is_nap($i) || $self->_is_answer(\$by, $i, @of))) {
 		$events = $self->_by_timer($i) ? 0 : $events + 1;
 		last if $events > $EVENTS;
 		($first, my $t) = ($i, $i->{from});
 		push @of, $i;
 		$asked = $self->asked($tid, $first->{real_from} // $t);
-		undef $asked if $asked && $child && $asked->[0] != $child;
+		undef $asked
+			if $asked
+			&& ($child && $asked->[0] != $child || defined $by && !$self->_went_to($asked, $by));
 		last         if $asked;
 		my $ran = 0;
 		undef $i;
@@ -128,6 +130,29 @@ sub _is_nap {
 	my $stack = $self->{threads}->stack($i->{stack_id});
 	my $r     = defined $stack ? $self->{reasons}->of($stack, undef) : undef;
 	return !$r || $r->{class} eq 'loop' ? 1 : 0;
+}
+
+# Another process ended a nap, to bring the answer, which is looked at when the next nap is over.
+# BY takes that process: it is the same for all of these.
+sub _is_answer {
+	my ($self, $by, $i, @later) = @_;
+	return 0 if !@later || $i->{kind} ne 'blocked' || !defined $i->{wake};
+	return 0 if !defined $$by && @later > 1;
+	my $ev = $self->{states}->events;
+	return 0 if $ev->context($i->{wake}) != $TASK;
+	my $who = $self->{threads}->at($ev->waker($i->{wake}), $i->{to});
+	return 0 if $who->{kernel} || defined $$by && $$by != $who->{pid};
+	$$by = $who->{pid};
+	return 1;
+}
+
+# Is it a process that what was asked for was asked of, or went through?
+sub _went_to {
+	my ($self, $asked, $pid) = @_;
+	my ($tid, $t) = @$asked;
+	return 1 if $self->{threads}->at($tid, $t)->{pid} == $pid;
+	return scalar grep { $_->[0] == $tid }
+		map { $self->_woken_by($_, $t - $ASKED_NS, $t + 1) } $self->{threads}->tids_of($pid), $pid;
 }
 
 sub _draws {

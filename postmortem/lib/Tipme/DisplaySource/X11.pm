@@ -9,8 +9,10 @@ use parent qw(Tipme::DisplaySource);
 use Tipme::DisplaySource::Frames;
 use Tipme::DisplaySource::Observed;
 
-my @SOURCES   = qw(x_hooks x_client);
-my $NS_PER_MS = 1_000_000;
+my @SOURCES      = qw(x_hooks x_client);
+my $NS_PER_MS    = 1_000_000;
+my $RUN_PAUSE_NS = 5_000;                # between requests that a server serves one after the other
+my $LONG_RUN_NS  = 20_000_000;           # such a run is looked at no longer
 
 # Which record is which fact.
 my %FACT = (
@@ -280,17 +282,35 @@ sub written_by {
 	return $s ? $s->{ts_ns} : undef;
 }
 
-# Damage is recorded when the request that did it has ended.
+# Damage is recorded when the request that did it has ended. A server reads what a client has sent
+# at once, and then serves one request after the other: it was asked when that began.
 sub asked_ns {
 	my ($self, $e, $d) = @_;
 	for (my $k = $self->lower('request', $d->{ts_ns} + 1) - 1; $k >= 0; $k--) {
 		my $r = $self->{request}[$k];
 		last if $r->{ts_ns} < $d->{ts_ns} - 1_000 * $NS_PER_MS;
-		return $r->{ts_ns}
+		return $self->{request}[ $self->_run_begins($k) ]{ts_ns}
 			if (!defined $d->{client} || $r->{client} == $d->{client})
 			&& $r->{ts_ns} + $r->{duration_ns} + $NS_PER_MS >= $d->{ts_ns};
 	}
 	return $d->{ts_ns};
+}
+
+# The first of the requests of one client that were served without a pause up to request K, for
+# LONG_RUN_NS at most: a client that goes on sending meanwhile has sent what comes later, later.
+sub _run_begins {
+	my ($self, $k) = @_;
+	my $l    = $self->{request};
+	my $last = $l->[$k];
+	while ($k > 0) {
+		my ($r, $before) = @$l[ $k, $k - 1 ];
+		last
+			if $before->{client} != $last->{client}
+			|| $r->{ts_ns} - ($before->{ts_ns} + $before->{duration_ns}) > $RUN_PAUSE_NS
+			|| $before->{ts_ns} < $last->{ts_ns} - $LONG_RUN_NS;
+		$k--;
+	}
+	return $k;
 }
 
 1;

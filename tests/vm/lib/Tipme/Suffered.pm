@@ -77,7 +77,7 @@ my %SCENE = (
 		says    => 'the CPUs are limited to a third of their speed, and run at it',
 		needs   => \&lacks_frequencies,
 		begin   => sub { frequency($_[0], 'scaling_max_freq', 800_000) },
-		deeds   => 'spin 35',
+		deeds   => 'spin 25',
 		pressed => \&slow_cpus,
 		after   => sub { frequency($_[0], 'scaling_max_freq', 2_400_000) },
 		kinds   => ['cpu-slow'],
@@ -148,7 +148,7 @@ my %SCENE = (
 		says    => 'the governor of the CPUs keeps them at a third of their speed',
 		needs   => \&lacks_frequencies,
 		begin   => sub { frequency($_[0], 'scaling_governor', 'powersave') },
-		deeds   => 'spin 35',
+		deeds   => 'spin 25',
 		pressed => \&slow_cpus,
 		after   => sub { frequency($_[0], 'scaling_governor', 'performance') },
 		kinds   => ['cpu-slow'],
@@ -462,11 +462,11 @@ sub lacks_frequencies {
 # The emulator itself gets a third of the time, in pieces that are no stop of the machine.
 sub slow_cpus {
 	my ($vm) = @_;
-	for (1 .. 50) {
+	for (1 .. 170) {
 		kill 'STOP', $vm->{pid};
-		sleep 0.02;
+		sleep 0.006;
 		kill 'CONT', $vm->{pid};
-		sleep 0.01;
+		sleep 0.003;
 	}
 	return;
 }
