@@ -14,7 +14,8 @@ use Tipme::Test::Story;
 
 use constant {
 	SERVER  => 100, CLIENT  => 200, READER => 201, HAND => 202, PACER   => 203, SHELL => 300,
-	KWORKER => 50,  SERVICE => 500, MUX    => 520, IM   => 530, WATCHER => 540, MS    => 1_000_000
+	KWORKER => 50,  SERVICE => 500, MUX    => 520, IM   => 530, WATCHER => 540, TASKS => 531,
+	MS      => 1_000_000
 };
 my @warnings;
 local $SIG{__WARN__} = sub { push @warnings, @_ };
@@ -58,7 +59,7 @@ sub asks_two {
 		if (!$o{unasked}) {
 			$s->wake(1, $t + 0.5, IM, CLIENT, 'poll', wakee_cpu => 1)
 				->run(1, $t + 0.7, $t + 0.9, IM, 'sleeping')->wake(1, $t + 0.8, CLIENT, IM, 'poll')
-				->run(1, $t + 1, $t + 1.5, CLIENT, 'sleeping');
+				->run(1, $t + 1,   $t + 1.5, CLIENT, 'sleeping');
 		}
 		$s->wake(0, $t + 3.5, CLIENT, SERVER, 'poll')->run(1, $t + 3.6, $t + 6, CLIENT, 'sleeping')
 			->draw($t + 5);
@@ -218,10 +219,13 @@ $d = judged(
 );
 ends($d, 400, '... up to that part');
 
-# --- An answer at once; then a timer of the client's has a helper of its own do something. Whoever
-# types let go of the key in between: the server was awake for that, and nobody waits for who types.
-{
+# --- An answer at once; then a timer has a helper of the client do something: the client's timer, or
+# that of one of the helper's two threads, which also asks the client. Whoever types let go of the key in
+# between: the server was awake for that, and nobody waits for who types.
+sub by_a_timer {
+	my (%o) = @_;
 	my $s = story();
+	$s->builder->thread(TASKS, 'tasks', pid => IM, ts_ns => 5 * MS, since_ns => 2 * MS);
 	$s->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping')->draw(1000.8);
 	$s->wake(1, 1065.8, WATCHER, 0, 'nanosleep', context => 'hardirq')
 		->run(1, 1065.9,  1066.2, WATCHER, 'sleeping')->wake(1, 1066, SERVER, WATCHER, 'epoll')
@@ -232,14 +236,35 @@ ends($d, 400, '... up to that part');
 		->x(ns(1066.15), 'x_deliver', %key, pid    => CLIENT, client => 4, x_type => 3)
 		->x(ns(1066.28), 'x_sleep');
 	$s->wake(0, 1066.2, CLIENT, SERVER, 'poll')->run(1, 1066.3, 1066.6, CLIENT, 'sleeping')
-		->wake(1, 1066.5, IM, CLIENT, 'epoll')->run(0, 1066.6, 1066.8, IM, 'sleeping');
-	$s->wake(1, 1540.8, CLIENT, 0, 'poll', context => 'hardirq')
-		->run(1, 1540.85, 1541,   CLIENT, 'sleeping')->wake(1, 1540.9, IM,     CLIENT, 'epoll')
-		->run(0, 1541,    1541.6, IM,     'sleeping')->wake(0, 1541.5, CLIENT, IM,     'poll')
-		->run(1, 1541.7,  1543,   CLIENT, 'sleeping')->draw(1542.8);
-	$s->picture(CLIENT, 'xterm', since_ns => ns(1543), stack_id => $s->id('poll'))->hotkey(3000);
-	judged('what a timer has a helper do', $s, 'none', undef);
+		->wake(1, 1066.5, IM, CLIENT, 'epoll');
+
+	if ($o{helper}) {
+		$s->run(0, 1066.6, 1066.8, IM, 'sleeping')->wake(0, 1066.7, TASKS, IM, 'futex')
+			->run(1, 1066.9, 1067.2, TASKS, 'sleeping');
+		for my $t (1166, 1266, 1366, 1466) {
+			my $done = $t == 1466 ? 1540.5 : $t + 0.4;
+			$s->wake(1, $t, TASKS, 0, 'futex', context => 'hardirq')
+				->run(1, $t + 0.1, $done, TASKS, 'sleeping')
+				->wake(1, $done - 0.1, CLIENT, TASKS, 'poll')
+				->run(1, $done + 0.1, $done + 0.4, CLIENT, 'sleeping')
+				->wake(1, $done + 0.3, IM, CLIENT, 'epoll');
+			next if $t == 1466;
+			$s->run(0, $done + 0.4, $done + 0.6, IM, 'sleeping')
+				->wake(0, $done + 0.5, TASKS, IM, 'futex')
+				->run(1, $done + 0.7, $done + 0.9, TASKS, 'sleeping');
+		}
+	} else {
+		$s->run(0, 1066.6, 1066.8, IM, 'sleeping')
+			->wake(1, 1540.8, CLIENT, 0, 'poll', context => 'hardirq')
+			->run(1, 1540.85, 1541, CLIENT, 'sleeping')->wake(1, 1540.9, IM, CLIENT, 'epoll');
+	}
+	$s->run(0, 1541, 1541.6, IM, 'sleeping')->wake(0, 1541.5, CLIENT, IM, 'poll')
+		->run(1, 1541.7, 1543, CLIENT, 'sleeping')->draw(1542.8);
+	return $s->picture(CLIENT, 'xterm', since_ns => ns(1543), stack_id => $s->id('poll'))
+		->hotkey(3000);
 }
+judged('what a timer has a helper do',    by_a_timer(),            'none', undef);
+judged('what a timer of the helper does', by_a_timer(helper => 1), 'none', undef);
 
 # --- In the midst of its work a thread of the runtime stops all others for a moment: its own timer
 # had woken that long before. It naps until they have stopped.
@@ -255,7 +280,7 @@ for my $ms (0.4, 2) {
 	# Its last nap is the wait for those that others keep from a CPU.
 	$s->wake(0, $end - 0.3, PACER, 0, 'futex', context => 'hardirq', wakee_cpu => 0)
 		->run(0, $end - 0.25, $end, PACER, 'sleeping')->wake(0, $end - 0.1, HAND, PACER, undef)
-		->run(1, $end, 1400, HAND, 'sleeping')->draw(1399.8, HAND)->hotkey(3000);
+		->run(1, $end,        1400, HAND,  'sleeping')->draw(1399.8, HAND)->hotkey(3000);
 	$s->picture(CLIENT, 'xterm', since_ns => 2 * MS, stack_id => $s->id('futex'))
 		->picture(HAND, 'events', pid => CLIENT, since_ns => ns(1400), stack_id => $s->id('futex'));
 	ends(
@@ -328,8 +353,10 @@ sub stutters {
 		->hotkey(4500);
 }
 judged('an animation that stutters after the answer', stutters(150), 'none', undef);
-ends(judged('... for long', stutters(400), 'app-compute', 'xterm', 0.9, 1),
-	433, '... is the answer');
+ends(
+	judged('... for long', stutters(400), 'app-compute', 'xterm', 0.9, 1),
+	433, '... is the answer'
+);
 
 is_deeply(\@warnings, [], 'no warnings');
 done_testing();

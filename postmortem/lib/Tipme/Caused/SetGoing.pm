@@ -75,6 +75,8 @@ sub _handed_on {
 	my ($self, $e, $states, $by, @further) = @_;
 	my ($pid, $since) = ($e->{pid}, $e->{deliver_ns});
 	for my $hop (@further) {
+		# What its threads wake each other for is handed on to nobody.
+		next if $hop->{pid} == $by->{pid};
 		my ($handed) = grep { $_->{by} == $pid && $_->{whom} == $by->{pid} }
 			$self->_wakings($e, $states, $since, $by->{from});
 		return 0 if !$handed || $hop->{looks};
