@@ -13,7 +13,7 @@ use Tipme::Test::Story;
 
 use constant {
 	SERVER  => 100, CLIENT => 200, READER => 201, HAND => 202, TIMER => 203, COMPILER => 204,
-	SERVICE => 500, MS     => 1_000_000
+	SERVICE => 500, BUS    => 510, MS     => 1_000_000
 };
 my @warnings;
 local $SIG{__WARN__} = sub { push @warnings, @_ };
@@ -31,6 +31,7 @@ sub story {
 	$s->builder->thread($_->[0], $_->[1], pid => CLIENT, ts_ns => 5 * MS, since_ns => 2 * MS)
 		for [ READER, 'reader' ], [ HAND, 'events' ], [ TIMER, 'timers' ];
 	$s->builder->thread(SERVICE, 'service', ts_ns => 5 * MS, since_ns => 2 * MS)
+		->thread(BUS, 'bus',  ts_ns => 5 * MS, since_ns => 2 * MS)
 		->thread(600, 'bash', ts_ns => 5 * MS, since_ns => 2 * MS);
 	return $s;
 }
@@ -119,8 +120,8 @@ sub reader_ticks {
 	return $draws ? $s->draw($t + 0.4, READER) : $s;
 }
 
-# What the reader has sent takes the server 3 ms before it comes to what is drawn; a clock of another
-# thread ticks meanwhile.
+# What the reader has sent takes the server 3 ms before it comes to what is drawn; a clock of
+# another thread ticks meanwhile.
 sub long_buffer {
 	my ($s, $t) = @_;
 	$s->wake(0, $t, READER, 0, 'poll', context => 'hardirq', wakee_cpu => 1)
@@ -248,6 +249,77 @@ like(
 	$d->{verdict}{sentence},
 	qr/it was waiting for another of its threads until a time that it chose \(futex\)\.$/,
 	'... the sentence'
+);
+
+# --- A service is asked over a bus and never answers, and the client looks by the clock for its
+# answer until it gives up (Emacs).
+sub looks_by_the_clock {
+	my (%o)  = @_;
+	my $s    = story(no_usual => 1);
+	my $naps = sub {
+		my ($from, $to, $last) = @_;
+		my ($t, $nap) = ($from, 5);
+		while ($t + $nap < $to) {
+			$t += $nap;
+			$s->wake(1, $t, CLIENT, 0, 'poll', context => 'hardirq')
+				->run(1, $t + 0.1, $t + 0.3, CLIENT, 'sleeping');
+			$t   += 0.3;
+			$nap *= 1.05;
+		}
+		return $t;
+	};
+	$s->key($_, 3) for 600, 700;
+	$naps->(705, 990) if $o{always};
+	$s->wake(1, $_, CLIENT, 0, 'poll', context => 'hardirq')
+		->run(1, $_ + 0.1, $_ + 0.3, CLIENT, 'sleeping')
+		for $o{seldom} ? map { 640 + 40 * $_ } 2 .. 8 : ();
+	my $asks = $o{asks} // 1;
+	$s->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping');
+	$s->wake(1, 1000.9, BUS, CLIENT, 'epoll')->run(0, 1000.95, 1001.1, BUS, 'sleeping')
+		->wake(0, 1001.05, SERVICE, BUS, 'epoll')
+		->run(0, 1001.2, 1002, SERVICE, $o{done} || $o{brought} ? 'runnable' : 'sleeping')
+		if $asks;
+	my $t = $naps->(1001, 1500) + 20;
+	# Or the service has done it, and the next look finds that.
+	$s->run(0, 1002, $t - 3, SERVICE, 'sleeping') if $o{done};
+	# Or what it brings ends a nap, over the bus, and is looked at when the next one is over.
+	if (my $by = $o{brought}) {
+		$s->wake(0, $t - 12.1, $by,
+			$by == BUS ? (SERVICE, 'epoll') : (0, 'nanosleep', context => 'hardirq'))
+			->run(1, $t - 12, $t - 11.8, $by, 'sleeping');
+		$s->wake(1, $t - 11.9, CLIENT, $by, 'poll')
+			->run(1, $t - 11.7, $t - 11.6, CLIENT, 'sleeping');
+		$s->run(0, 1002, $t - 11.5, SERVICE, 'sleeping');
+	}
+	$s->wake(1, $t, CLIENT, 0, 'poll', context => 'hardirq')
+		->run(1, $t + 0.1, $t + 3, CLIENT, 'sleeping')->draw($t + 2.8)->hotkey(3500);
+	return $s->picture(CLIENT, 'xterm', since_ns => ns($t + 3), stack_id => $s->id('poll'));
+}
+$d = judged(
+	'nobody answers one who looks by the clock', looks_by_the_clock(), 'time-out',
+	'service',                                   0.9,                  1
+);
+is($d->{interval}{certainty}, 'inferred', '... inferred');
+judged(
+	'one who looks by the clock finds the answer', looks_by_the_clock(done => 1), 'ipc-wait',
+	'service',                                     0.9,                           1
+);
+judged(
+	'an answer comes in the midst of a nap, and is looked at when it is over',
+	looks_by_the_clock(brought => BUS), 'ipc-wait', 'service', 0.9, 1
+);
+judged(
+	'... somebody who was not asked ends a nap', looks_by_the_clock(brought => 600), 'none',
+	undef
+);
+judged(
+	'... and its timers came now and then before', looks_by_the_clock(seldom => 1), 'time-out',
+	'service',                                     0.9,                             1
+);
+judged('one who looks by the clock all the time', looks_by_the_clock(always => 1), 'none', undef);
+judged(
+	'one who looks by the clock, and asked nobody', looks_by_the_clock(asks => 0), 'none',
+	undef
 );
 
 is_deeply(\@warnings, [], 'no warnings');

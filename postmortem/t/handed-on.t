@@ -219,9 +219,9 @@ $d = judged(
 );
 ends($d, 400, '... up to that part');
 
-# --- An answer at once; then a timer has a helper of the client do something: the client's timer, or
-# that of one of the helper's two threads, which also asks the client. Whoever types let go of the key in
-# between: the server was awake for that, and nobody waits for who types.
+# --- An answer at once; then a timer has a helper of the client do something: the client's timer,
+# or that of one of the helper's two threads, which also asks the client. Whoever types let go of
+# the key in between: the server was awake for that, and nobody waits for who types.
 sub by_a_timer {
 	my (%o) = @_;
 	my $s = story();

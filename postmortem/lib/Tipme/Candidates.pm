@@ -45,11 +45,12 @@ my %WHY = (
 # ProblemInterval)
 sub new { my ($class, %o) = @_; return bless { %o, trigger => $o{episode}->trigger_ns }, $class }
 
-# unproven(SINCE): presses that may have been answered late, the longest first:
-# { event, n, kind, pid, comm, start_ns, end_ns, possible_ns, open, damage, why (a code), words };
-# SINCE: when somebody asked before, in ns, or undef: what was over then has been reported
+# unproven(): presses that may have been answered late, the longest first, but those that were over
+# when somebody asked before, which have been reported:
+# { event, n, kind, pid, comm, start_ns, end_ns, possible_ns, open, damage, why (a code), words }
 sub unproven {
-	my ($self, $since) = @_;
+	my ($self) = @_;
+	my $before = $self->{episode}->manifest->{trigger}{before_ns} // 0;
 	return if !$self->{kernel}->has_records || $self->{kernel}->sampled;
 	my @presses = grep {
 			   $_->{candidate}
@@ -66,7 +67,7 @@ sub unproven {
 		next if @others < $ENOUGH || grep { !_at_once($_) } @others;
 		last if ++$looks > $LOOKS;
 		my $c = $self->_unproven($e, scalar @others);
-		push @c, $c if $c && $c->{end_ns} > ($since // 0);
+		push @c, $c if $c && $c->{end_ns} > $before;
 	}
 	@c = sort { $b->{possible_ns} <=> $a->{possible_ns} || $a->{n} <=> $b->{n} } @c;
 	splice @c, $MOST if @c > $MOST;

@@ -180,8 +180,7 @@ sub _nothing {
 	my $c = Tipme::Candidates->new(episode => $self->{episode}, kernel => $self->{kernel}, path => $self->{path}, caused => $p->caused, rest => $p->rest, problem => $p);
 	my $stutter = $self->_stutter;
 	return { %$stutter, slowest => $self->slowest } if $stutter && $stutter->{verdict}{stutter}{sure};
-	my $trigger = $self->{episode}->manifest->{trigger};
-	my @unproven = ($trigger->{kind} // '') eq 'hotkey' ? $c->unproven($trigger->{before_ns}) : ();
+	my @unproven = ($self->{episode}->manifest->{trigger}{kind} // '') eq 'hotkey' ? $c->unproven : ();
 	my ($first) = grep { !Tipme::Candidates::weak($_) } @unproven;
 	if ($first) {
 		my $i = $p->interval($first->{event}, { first_ns => undef, end_ns => $first->{end_ns}, open => $first->{open}, damage => $first->{damage}, exact => 0 });
