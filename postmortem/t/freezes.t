@@ -59,14 +59,6 @@ like($d->{verdict}{sentence}, qr/^xterm \(pid 200\) may have answered a key pres
 is_deeply([ map { "$_->{why} " . int($_->{possible_ns} / MS) } @{ Tipme::Report::JSON::data($d)->{candidates} } ], ['process 393'], '... JSON has it');
 ok((grep { /^Not observed: when a compositor/ } @{ $d->{verdict}{circumstances} }), '... what was not observed is said');
 
-# What was over before the last report is no candidate of this one, proven or not.
-for (1, 0) {
-	my $what = $_ ? 'proven' : 'not proven';
-	$d = judged("a report after that of what was $what", over_a_bus(stopped => $_, before => 2000), 'none', undef);
-	is_deeply($d->{candidates}, [], '... no press of before that is told as one that may have been slow');
-}
-like(judged('what came since the last report', over_a_bus(before => 900), 'unknown', undef)->{verdict}{sentence}, qr/^xterm \(pid 200\) may have answered a key press only after 393 ms/, '... is one');
-
 # --- the same without a bus: who answered the keys before is asked by this one, too; a job that was never asked is not ---
 sub directly {
 	my (%o) = @_;
