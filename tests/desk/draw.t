@@ -3,6 +3,8 @@
 # How the scenes of the desk are drawn, judged and counted.
 use strict;
 use warnings;
+use Cpanel::JSON::XS ();
+use File::Temp       qw(tempdir);
 use FindBin;
 use Test::More;
 use lib "$FindBin::Bin/lib",
@@ -163,4 +165,74 @@ is(least_right(100, 0.95), 87, 'of a hundred');
 my $c =
 	Tipme::Desk::Table::counts({ right => 1 }, { right => 0 }, { void => 'x' }, { skipped => 'y' });
 is_deeply($c, { drawn => 4, judged => 2, right => 1, void => 1, skipped => 1 }, 'counts');
+# Judged again: by a tipme that says what is written here.
+{
+	my $dir = tempdir(CLEANUP => 1);
+	my %old = (
+		program => 'xterm-shell', cause => 'file-lock', action => 'deed', ms => 500, world => 'x11',
+		load    => 'nothing', accepted  => ['lock-wait'], who  => { 7 => 'flock' }, press_ns => 1e9,
+		answer_ns => [ 1.5e9, 1.5e9 ], void => '', skipped     => '', right => 1, kind_right => 1,
+		who_right => 1,                interval_right => 1, named => 'lock-wait flock (7)'
+	);
+	my %says = (
+		same  => { kind => 'lock-wait', blamed => { pid => 7, comm => 'flock' } },
+		worse => { kind => 'lock-wait', blamed => { pid => 8, comm => 'other' } },
+		lost  => { kind => 'none' }
+	);
+	my $json = Cpanel::JSON::XS->new->canonical;
+	for my $id (sort keys %says) {
+		mkdir "$dir/$id";
+		put(
+			"$dir/$id/said",
+			$json->encode(
+				{ verdict => $says{$id}, interval => { start_ns => 1e9, end_ns => 1.5e9 } }
+			)
+		);
+	}
+	put("$dir/tipme", qq{#!/bin/sh\ncat "\$2/said"\n});
+	chmod 0755, "$dir/tipme";
+	my $again = sub {
+		my ($old, @id) = @_;
+		put(
+			"$dir/results",
+			map { $json->encode({ %$old, episode => "/elsewhere/$_" }) . "\n" } @id
+		);
+		local $ENV{TIPME_BUILDDIR} = $dir;
+		my $text =
+			qx{"$^X" "$FindBin::Bin/rejudge" --kept "$dir/none" --kept "$dir" "$dir/results" 2>&1};
+		return ($text, $? >> 8);
+	};
+	my ($text, $status) = $again->(\%old, 'same');
+	is($text,   "1 judged again: 1 the same; 1 were right, 1 are\n", 'judged again: the same');
+	is($status, 0,                                                   '... is no failure');
+	($text, $status) = $again->(\%old, 'same', 'worse', 'away');
+	like(
+		$text,
+		qr/^worse: NOW WRONG, who wrong, lock-wait flock \(7\) became lock-wait other \(8\)$/m,
+		'another one is named'
+	);
+	like($text, qr/^2 judged again: 1 the same; 2 were right, 1 are; 1 not kept$/m,
+		'... and counted');
+	is($status, 2, '... which is a failure');
+	($text, $status) = $again->(
+		{ %old, cause => 'quiet', named => 'lock-wait flock (7)', right => 0 },
+		'lost'
+	);
+	like(
+		$text, qr/^lost: now right, lock-wait flock \(7\) became none$/m,
+		'a quiet one, in which nobody is accused any more'
+	);
+	is($status, 0, '... is no failure');
+	($text, $status) = $again->({ %old, void => 'the machine stood still' }, 'same');
+	like($text, qr/none of these episodes is there/, 'nothing to judge is told');
+	is($status, 1, '... and fails');
+}
 done_testing;
+
+sub put {
+	my ($file, @text) = @_;
+	open my $h, '>', $file or die "$file: $!\n";
+	print {$h} @text;
+	close $h or die "$file: $!\n";
+	return;
+}

@@ -6,7 +6,6 @@ use strict;
 use warnings;
 use parent 'Tipme::Stage';
 use Carp             qw(croak);
-use Cpanel::JSON::XS ();
 use POSIX            qw(WNOHANG);
 use Time::HiRes      qw(clock_gettime sleep time CLOCK_MONOTONIC);
 use Tipme::Stage;
@@ -46,13 +45,7 @@ sub _start_display {
 }
 
 # The recorder was there before the compositor: so it has all.
-sub await_server {
-	my ($self) = @_;
-	my $status =
-		eval { Cpanel::JSON::XS->new->decode(scalar $self->command('status', '--json')) } // {};
-	$self->{source} = $status->{source} // '';
-	return;
-}
+sub joins { return 0 }
 
 # ---- what a stage asks of its display ----
 

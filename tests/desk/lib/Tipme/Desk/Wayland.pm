@@ -6,7 +6,6 @@ package Tipme::Desk::Wayland;
 use strict;
 use warnings;
 use parent 'Tipme::Stage';
-use Cpanel::JSON::XS ();
 
 use constant PRIORITY => 57;
 
@@ -20,13 +19,7 @@ sub _start_display {
 }
 
 # The recorder has looked into the compositors' library when it says that it has started.
-sub await_server {
-	my ($self) = @_;
-	my $status =
-		eval { Cpanel::JSON::XS->new->decode(scalar $self->command('status', '--json')) } // {};
-	$self->{source} = $status->{source} // '';
-	return;
-}
+sub joins { return 0 }
 
 # Nobody hears a hot-key in that server.
 sub press_hotkey { my ($self) = @_; $self->command('snap'); return }
