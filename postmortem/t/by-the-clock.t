@@ -8,7 +8,7 @@ use warnings;
 use Test::More;
 use FindBin qw($Bin);
 use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
-use Tipme::Test::Judge qw(judged);
+use Tipme::Test::Judge qw(judged ends);
 use Tipme::Test::Story;
 
 use constant {
@@ -20,20 +20,13 @@ local $SIG{__WARN__} = sub { push @warnings, @_ };
 
 sub ns { return Tipme::Test::Story::ns($_[0]) }
 
-sub ends {
-	my ($d, $ms, $what) = @_;
-	return cmp_ok(abs($d->{interval}{duration_ns} - $ms * MS), '<', MS, $what);
-}
-
 sub story {
-	my (%o) = @_;
-	my $s = Tipme::Test::Story->new(trigger => 8000, %o);
-	$s->builder->thread($_->[0], $_->[1], pid => CLIENT, ts_ns => 5 * MS, since_ns => 2 * MS)
-		for [ READER, 'reader' ], [ HAND, 'events' ], [ TIMER, 'timers' ];
-	$s->builder->thread(SERVICE, 'service', ts_ns => 5 * MS, since_ns => 2 * MS)
-		->thread(BUS, 'bus',  ts_ns => 5 * MS, since_ns => 2 * MS)
-		->thread(600, 'bash', ts_ns => 5 * MS, since_ns => 2 * MS);
-	return $s;
+	return Tipme::Test::Story->with_threads(
+		[ [ READER, 'reader' ], [ HAND, 'events' ], [ TIMER, 'timers' ] ],
+		[ [ SERVICE, 'service' ], [ BUS, 'bus' ], [ 600, 'bash' ] ],
+		trigger => 8000,
+		@_
+	);
 }
 
 # The client sleeps until its own timer ends that, for a moment.

@@ -9,7 +9,7 @@ use warnings;
 use Test::More;
 use FindBin qw($Bin);
 use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
-use Tipme::Test::Judge qw(judged);
+use Tipme::Test::Judge qw(judged ends);
 use Tipme::Test::Story;
 
 use constant {
@@ -22,20 +22,16 @@ local $SIG{__WARN__} = sub { push @warnings, @_ };
 
 sub ns { return Tipme::Test::Story::ns($_[0]) }
 
-sub ends {
-	my ($d, $ms, $what) = @_;
-	return cmp_ok(abs($d->{interval}{duration_ns} - $ms * MS), '<', MS, $what);
-}
-
 sub story {
-	my (%o) = @_;
-	my $s = Tipme::Test::Story->new(trigger => 5000, %o);
-	$s->builder->thread($_->[0], $_->[1], pid => CLIENT, ts_ns => 5 * MS, since_ns => 2 * MS)
-		for [ READER, 'reader' ], [ HAND, 'events' ], [ PACER, 'pacer' ];
-	$s->builder->thread(@$_, ts_ns => 5 * MS, since_ns => 2 * MS)
-		for [ SERVICE, 'service' ], [ MUX, 'mux' ], [ IM, 'method' ], [ WATCHER, 'watcher' ],
-		[ 600, 'sh' ];
-	return $s;
+	return Tipme::Test::Story->with_threads(
+		[ [ READER, 'reader' ], [ HAND, 'events' ], [ PACER, 'pacer' ] ],
+		[
+			[ SERVICE, 'service' ], [ MUX, 'mux' ], [ IM, 'method' ], [ WATCHER, 'watcher' ],
+			[ 600,     'sh' ]
+		],
+		trigger => 5000,
+		@_
+	);
 }
 
 # The service is stopped at 900 ms, and goes on at 1390 ms.

@@ -15,10 +15,11 @@ use Tipme::Reason;
 use Tipme::Report::JSON;
 use Tipme::Report::Text;
 
-our @EXPORT_OK = qw(judged exact cut_to_the_path);
+our @EXPORT_OK = qw(judged ends exact cut_to_the_path);
 
-my $tmp = tempdir(CLEANUP => 1);
-my $n   = 0;
+my $NS_PER_MS = 1_000_000;
+my $tmp       = tempdir(CLEANUP => 1);
+my $n         = 0;
 
 # judged(WHAT, STORY, KIND, COMM, LEAST, MOST share, OPTIONS): the diagnosis
 sub judged {
@@ -77,6 +78,12 @@ sub bundled {
 sub cut_to_the_path {
 	is(join(' ', sort keys %DETAIL), 'path', 'each of these bundles keeps the path alone');
 	return;
+}
+
+# ends(DIAGNOSIS, MS, WHAT): is the interval that long, but for a millisecond?
+sub ends {
+	my ($d, $ms, $what) = @_;
+	return cmp_ok(abs($d->{interval}{duration_ns} - $ms * $NS_PER_MS), '<', $NS_PER_MS, $what);
 }
 
 # exact(WHAT, DIAGNOSIS)

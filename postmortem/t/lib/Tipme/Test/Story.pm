@@ -50,6 +50,17 @@ sub new {
 	return $self;
 }
 
+# with_threads(\@OWN, \@OTHERS, as for new): the terminal has more threads, and there are more
+# processes: each a [ TID, NAME ]
+sub with_threads {
+	my ($class, $own, $others, %o) = @_;
+	my $self  = $class->new(%o);
+	my @since = (ts_ns => 5 * MS, since_ns => 2 * MS);
+	$self->builder->thread(@$_, pid => CLIENT, @since) for @$own;
+	$self->builder->thread(@$_, @since)                for @$others;
+	return $self;
+}
+
 sub builder { return $_[0]{b} }
 sub id      { return $ID{ $_[1] } }
 
