@@ -28,6 +28,7 @@ is(join("\n", map { long_lines($_) } grep { !$wide{$_} } sort @sources),
 	'', "no line over $COLUMNS columns, but in what is listed in wide-files");
 my @engine = grep { m{^postmortem/lib/Tipme/} } sort @sources;
 is(join("\n", map { bare_numbers($_) } @engine), '', 'each number says what it counts');
+is(join("\n", missing(@engine)), '', 'what is called with its package is there');
 SKIP: {
 	skip 'needs perlcritic (Debian: libperl-critic-perl)', 1
 		if system 'perlcritic --version >/dev/null 2>&1';
@@ -68,6 +69,27 @@ sub bare_numbers {
 		push @bare, "$name:" . ($n + 1) if !grep {/#/} @lines[ $n .. $end ];
 	}
 	return @bare;
+}
+
+# What files call, or hand on, as PACKAGE::NAME, though none of them has it: Perl says so only when
+# it comes there. Packages of others are not looked at.
+sub missing {
+	my (%of, %call);
+	for my $name (@_) {
+		my ($package, $line) = '';
+		open my $in, '<', "$root/$name" or die "$name: $!\n";
+		while ($line = <$in>) {
+			next if $line =~ /^\s*#/;
+			$package = $1 if $line =~ /^\s*package ([\w:]+)/;
+			$of{ $1 // $package }{$2} = 1 if $line =~ /^\s*sub (?:([\w:]+)::)?(\w+)/;
+			push @{ $call{$1}{$2} }, "$name:$.: $1::$2"
+				while $line =~ /\b(Tipme(?:::[A-Z]\w*)*)::([a-z_]\w*)\b(?!::)/g;
+		}
+	}
+	return map {
+		my $p = $_;
+		map { @{ $call{$p}{$_} } } grep { !$of{$p}{$_} } sort keys %{ $call{$p} }
+	} grep { $of{$_} } sort keys %call;
 }
 
 # The lines of a file that are too long, as NAME:NUMBER.

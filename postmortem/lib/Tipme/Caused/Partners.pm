@@ -6,6 +6,7 @@ package Tipme::Caused::Partners;
 use strict;
 use warnings;
 no warnings 'portable';    # numbers of 64 bits
+use Tipme::Caused::SetGoing;
 use Tipme::Hops qw(hops);
 use Tipme::Sender;
 
@@ -53,8 +54,10 @@ sub _done_meanwhile {
 			|| $ran <= $slept->{from}
 			|| $ran < $slept->{to} - $NS_PER_MS && !$self->_is_brought($states, $pid, $slept);
 		my $chain = $self->chain($states, $e);
-		my $segments =
-			$chain->walk_once($tid, $e->{deliver_ns}, $ran, unless => \&Tipme::Caused::_by_a_timer);
+		my $segments = $chain->walk_once(
+			$tid, $e->{deliver_ns}, $ran,
+			unless => \&Tipme::Caused::SetGoing::by_a_timer
+		);
 		return 1
 			if $chain->reached
 			&& $self->_through_client($e, $segments)

@@ -104,14 +104,15 @@ sub _born_of {
 	my $chain    = $self->chain($states, $e);
 	my $segments = $chain->walk_once(
 		$tid, $e->{deliver_ns}, $birth + 1,
-		$waits ? () : (unless => \&_by_a_timer)
+		$waits ? () : (unless => \&by_a_timer)
 	);
 	return 0                if !$chain->reached || !$self->_through_client($e, $segments);
 	@$waits = $chain->waits if $waits;
-	return (grep { _by_a_timer($_) } $chain->waits) ? 0 : 1;
+	return (grep { by_a_timer($_) } $chain->waits) ? 0 : 1;
 }
 
-sub _by_a_timer {
+# by_a_timer(WAIT): did a timer end it, and no disk's interrupt?
+sub by_a_timer {
 	my ($w) = @_;
 	return
 		   $w->{waker}
