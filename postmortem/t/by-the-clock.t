@@ -147,13 +147,28 @@ sub sent_later {
 		reader_ticks($s, $t + 20, 1);
 	}
 	reader_ticks($s, $_, $o{draws_itself}) for 650, 750, 850, 950;
-	key_to_hand($s, 1000, 1400, %o);
-	reader_ticks($s, 1150);
-	if ($o{long}) { long_buffer($s, 1650) }
-	else          { reader_ticks($s, 1650, 1) }
-	$s->hotkey(3000);
-	return $s->picture(CLIENT, 'xterm', since_ns => 2 * MS, stack_id => $s->id('futex'))
-		->picture(HAND, 'events', pid => CLIENT, since_ns => ns(1400), stack_id => $s->id('futex'));
+	key_to_hand($s, 1000, $o{sleeps} ? 1002 : 1400, %o);
+	if ($o{sleeps}) {
+		$s->enter(1080, kind => 'key_release', no_wake => 1)
+			->wake(0, 1080.2, READER, SERVER, 'poll', wakee_cpu => 1)
+			->run(1, 1080.22, 1080.24, READER, 'sleeping')
+			->wake(1, 2394,   HAND,    0,      'futex', context => 'hardirq')
+			->run(1, 2394.1, 2395.5, HAND, 'sleeping');
+		# It waits now and then for another of its threads before it is done.
+		for my $t (2395 .. 2399) {
+			compiles($s, $t, HAND);
+			$s->wake(1, $t + 0.6, HAND, COMPILER, 'futex')
+				->run(1, $t + 0.65, $t + ($t < 2399 ? 0.9 : 1), HAND, 'sleeping');
+		}
+	}
+	my $done = $o{sleeps} ? 2400 : 1400;
+	reader_ticks($s, $done - 250);
+	if ($o{long}) { long_buffer($s, $done + 250) }
+	else          { reader_ticks($s, $done + 250, 1) }
+	$s->hotkey(4000);
+	my $futex = $s->id('futex');
+	return $s->picture(CLIENT, 'xterm', since_ns => 2 * MS, stack_id => $futex)
+		->picture(HAND, 'events', pid => CLIENT, since_ns => ns($done), stack_id => $futex);
 }
 my $d = judged('sent when a clock ticks', sent_later(), 'app-compute', 'xterm', 0.6, 0.62);
 ends($d, 650.6, '... up to what the server got then');
@@ -185,6 +200,14 @@ ends(
 	),
 	653.6,
 	'... up to what the server drew then'
+);
+ends(
+	judged(
+		'... where the one that takes the event sleeps', sent_later(sleeps => 1, compiler => 1), 'timer-sleep',
+		'xterm',                                         0.95,                    1
+	),
+	1650.6,
+	'... up to what the server got then'
 );
 $d = judged(
 	'a thread that draws by a clock', sent_later(draws_itself => 1), 'app-compute', 'xterm',
@@ -277,9 +300,10 @@ sub looks_by_the_clock {
 	$s->run(0, 1002, $t - 3, SERVICE, 'sleeping') if $o{done};
 	# Or what it brings ends a nap, over the bus, and is looked at when the next one is over.
 	if (my $by = $o{brought}) {
-		$s->wake(0, $t - 12.1, $by,
-			$by == BUS ? (SERVICE, 'epoll') : (0, 'nanosleep', context => 'hardirq'))
-			->run(1, $t - 12, $t - 11.8, $by, 'sleeping');
+		$s->wake(
+			0, $t - 12.1, $by,
+			$by == BUS ? (SERVICE, 'epoll') : (0, 'nanosleep', context => 'hardirq')
+		)->run(1, $t - 12, $t - 11.8, $by, 'sleeping');
 		$s->wake(1, $t - 11.9, CLIENT, $by, 'poll')
 			->run(1, $t - 11.7, $t - 11.6, CLIENT, 'sleeping');
 		$s->run(0, 1002, $t - 11.5, SERVICE, 'sleeping');

@@ -59,6 +59,14 @@ like($d->{verdict}{sentence}, qr/^xterm \(pid 200\) may have answered a key pres
 is_deeply([ map { "$_->{why} " . int($_->{possible_ns} / MS) } @{ Tipme::Report::JSON::data($d)->{candidates} } ], ['process 393'], '... JSON has it');
 ok((grep { /^Not observed: when a compositor/ } @{ $d->{verdict}{circumstances} }), '... what was not observed is said');
 
+# What was over before the last report is no candidate of this one, proven or not.
+for (1, 0) {
+	my $what = $_ ? 'proven' : 'not proven';
+	$d = judged("a report after that of what was $what", over_a_bus(stopped => $_, before => 2000), 'none', undef);
+	is_deeply($d->{candidates}, [], '... no press of before that is told as one that may have been slow');
+}
+like(judged('what came since the last report', over_a_bus(before => 900), 'unknown', undef)->{verdict}{sentence}, qr/^xterm \(pid 200\) may have answered a key press only after 393 ms/, '... is one');
+
 # --- the same without a bus: who answered the keys before is asked by this one, too; a job that was never asked is not ---
 sub directly {
 	my (%o) = @_;
@@ -467,6 +475,14 @@ for my $thaws (1, 0) {
 	$s->wake(0, 2199.9, CLIENT, 870, 'poll')->run(1, 2200.1, 2202, CLIENT, 'sleeping');
 	$d = judged('a process that works on after the answer', polls($s->draw(2201.8)->hotkey(4000), 2202), 'app-compute', 'xterm', 0.9, 1);
 	cmp_ok(abs($d->{interval}{duration_ns} - 800 * MS), '<', MS, '... from the key to the answer');
+}
+# --- a button of the program looks pressed at once, and does what it is for when the key is let go; what follows a release says nothing about presses ---
+{
+	my $s = story();
+	for my $t (300, 600) { release($s->enter($t)->run(1, $t + 0.25, $t + 3, CLIENT, 'sleeping')->draw($t + 2.8), $t + 70)->draw($t + 70.35) }
+	$s->enter(1000)->run(1, 1000.25, 1003, CLIENT, 'sleeping')->draw(1002.8)->enter(1070, kind => 'key_release')->run(1, 1070.25, 1500, CLIENT, 'sleeping')->draw(1499.8);
+	$d = judged('what the release of a key does', polls($s->hotkey(3000), 1500), 'app-compute', 'xterm', 0.95, 1);
+	like($d->{verdict}{sentence}, qr/^xterm \(pid 200\) answered the release of a key after 430 ms, usually 0\.\d+ ms: /, '... the sentence');
 }
 is_deeply(\@warnings, [], 'no warning from Perl');
 done_testing();

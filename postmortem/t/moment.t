@@ -378,4 +378,51 @@ sub reader_of_a_grabbed_server {
 my $grabbed = judged('a grab, and a client with a reader',
 	reader_of_a_grabbed_server(), 'server-grab', 'screenlock', 0.5, 1);
 cmp_ok(abs($grabbed->{interval}{duration_ns} - 803 * MS), '<', 2 * MS, '... up to what it drew');
+
+# The one that takes the events has sent the server something, which another client has grabbed, and
+# sleeps where it takes events. It draws after the grab, but has a thread of its own do a part of it
+# first, for which it sleeps there again. The server had something of it to do at once, though it
+# had not run since: it waited. (silent: it had sent nothing; blinks: it drew, and later blinks.)
+sub draws_after_a_grab {
+	my (%o) = @_;
+	my $s = Tipme::Test::Story->new(no_usual => 1);
+	$s->builder->thread(WORKER, 'painter', pid => CLIENT, ts_ns => 5 * MS, since_ns => 2 * MS)
+		->thread(700, 'screenlock', ts_ns => 5 * MS);
+	my %grab   = (pid => 700, client => 9, what => 'server');
+	my $paints = sub {
+		my ($t) = @_;
+		$s->wake(0, $t, WORKER, CLIENT, 'futex')->run(0, $t + 0.05, $t + 10, WORKER, 'sleeping')
+			->wake(0, $t + 9.9, CLIENT, WORKER, 'poll')
+			->run(1, $t + 10, $t + 13, CLIENT, 'sleeping')->draw($t + 12);
+		return;
+	};
+	for my $t (500, 700) {
+		$s->enter($t)->run(1, $t + 0.25, $t + 2, CLIENT, 'sleeping');
+		$paints->($t + 1.9);
+	}
+	$s->builder->x(900 * MS, 'x_grab', %grab, begin => 1);
+	$s->enter(1000)->run(1, 1000.25, 1002, CLIENT, 'sleeping');
+	$s->wake(1, 1799.8, 700, 0, 'nanosleep', context => 'hardirq')
+		->run(1, 1799.85, 1800.02, 700, 'sleeping')->wake(1, 1800, SERVER, 700, 'epoll')
+		->run(0, 1800.05, 1800.3, SERVER, 'sleeping');
+	my $b = $s->builder->x(ns(1800.06), 'x_wakeup')->x(ns(1800.07), 'x_grab', %grab, begin => 0);
+	my %sent = (pid => CLIENT, client => 4, major => 18, sequence => 9, count => 1);
+	$b->x(ns(1800.1), 'x_request', %sent, duration_ns => 20_000) if !$o{silent};
+	$b->x(ns(1800.29), 'x_sleep');
+	$s->wake(1, 1800.2, CLIENT, SERVER, 'poll')->run(1, 1800.25, 1801, CLIENT, 'sleeping');
+	if ($o{blinks}) {
+		$s->draw(1800.9)->wake(1, 2300, CLIENT, 0, 'poll', context => 'hardirq')
+			->run(1, 2300.1, 2302, CLIENT, 'sleeping');
+	}
+	my $t = $o{blinks} ? 2301 : 1800;
+	$paints->($t + 0.9);
+	return end($s, $t + 14, 4000);
+}
+$grabbed = judged('a grab, and a client that has another thread draw',
+	draws_after_a_grab(), 'server-grab', 'screenlock', 0.95, 1);
+cmp_ok(abs($grabbed->{interval}{duration_ns} - 813 * MS), '<', MS, '... up to what it drew');
+$grabbed = judged('... and which blinks later', draws_after_a_grab(blinks => 1), 'server-grab',
+	'screenlock', 0.95, 1);
+cmp_ok(abs($grabbed->{interval}{duration_ns} - 801 * MS), '<', MS, '... up to what it drew');
+judged('... which had sent nothing', draws_after_a_grab(silent => 1), 'none', undef);
 done_testing();

@@ -109,9 +109,18 @@ judged(
 	'... also where the worker of the terminal had no CPU', let_go_before(1001.05, 1060, 1080.98),
 	'app-compute', 'xterm', 0.8
 );
-judged('what is drawn because it is let go is no answer', let_go_before(1000.92, 1000.98), 'none');
-judged('... nor where the answer was there before', let_go_before(1001.05, 1060, 1061),    'none');
-judged('... nor where the shell has read it in silence', let_go_before(1001.05, 1060),     'none');
+for (
+	[ 'what is drawn because it is let go answers that alone', let_go_before(1000.92, 1000.98) ],
+	[ '... where the answer was there before', let_go_before(1001.05, 1060, 1061) ],
+	[ '... where the shell has read it in silence', let_go_before(1001.05, 1060) ]
+	)
+{
+	$d = judged(@$_, 'app-compute', 'xterm', 0.8);
+	like(
+		$d->{verdict}{sentence}, qr/^xterm \(pid 200\) answered the release of a key after 519 ms/,
+		'... not the press'
+	);
+}
 
 # Where the machine does much, a look at what was just before does not reach back to where the stop
 # began: a picture that was taken before that says nothing of it.

@@ -289,7 +289,10 @@ sub _manifest {
 	my $m = $self->{ep}->manifest;
 	my %out = map { $_ => $m->{$_} } grep { defined $m->{$_} && (!ref $m->{$_} || /\A(?:format|frequencies|state)\z/) } @MANIFEST;
 	$out{id} = $m->{id};
-	$out{trigger} = { ns => $m->{trigger}{ns} + 0, kind => $m->{trigger}{kind}, text => (Tipme::Latency::words($m->{trigger}{text}) || Tipme::RanDry::words($m->{trigger}{text})) };
+	my $t = $m->{trigger};
+	$out{trigger} = { ns => $t->{ns} + 0, kind => $t->{kind}, text => (Tipme::Latency::words($t->{text}) || Tipme::RanDry::words($t->{text})) };
+	# What was over before the last report is told as that.
+	$out{trigger}{before_ns} = $t->{before_ns} + 0 if defined $t->{before_ns};
 	my $r = ref $m->{recorder} eq 'HASH' ? $m->{recorder} : {};
 	$out{recorder} = { map { $_ => $r->{$_} } grep { defined $r->{$_} } @RECORDER };
 	$out{sources} = [ map { my $s = $_; +{ map { $_ => $s->{$_} } grep { defined $s->{$_} } @SOURCE } } @{ $m->{sources} } ];

@@ -100,8 +100,13 @@ sub _caused {
 	my $slept = $self->_of_another($e, $states, $segments);
 	return $self->_done_meanwhile($e, $b, $states, $slept, $t) ? [] : 0 if $slept;
 	my ($net, $paced, @own) = (0, 0);
+	my $held = $self->{rest}->free_at($e);
+	my @waits = grep {
+		!$held || $_->{tid} != $held->{tid} || $_->{from} < $held->{from} || $_->{to} > $held->{to}
+	} $chain->waits;
 
-	for my $w ($chain->waits) {
+	# A sleep in which it could not take its next event is a part of what it does for this one.
+	for my $w (@waits) {
 	  # The client's own timer ended it; or an interrupt the server's, which then brought the client
 	  # another event.
 		next if !$w->{waker} || $w->{waker}{context} eq 'task';

@@ -388,6 +388,11 @@ sub _add_bursts {
 			$e, $e->{deliver_ns}, $e->{next_ns} // $self->{trigger} + 1,
 			$e->{motion} ? 1 : $MAX_BURSTS
 		);
+		# Most releases of keys ask for no answer; a program may do there what the key is for.
+		$e->{candidate} = 1
+			if $e->{kind} eq 'key_release'
+			&& @{ $e->{bursts} }
+			&& $e->{deliver_ns} < $self->{trigger};
 		$next{ _who($e) } = $e->{deliver_ns} if $PRESS{ $e->{kind} };
 	}
 }

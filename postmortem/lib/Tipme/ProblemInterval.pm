@@ -262,9 +262,12 @@ sub usual {
 		return ($b->{usual_ns}, $b->{usual_count} // 0, $b->{usual_where});
 	}
 	return $self->_usual_start($e) if $e->{start};
-	my @any = grep {
+	# What follows the release of a key tells nothing about presses.
+	my $released = $e->{kind} eq 'key_release' ? 1 : 0;
+	my @any      = grep {
 			  !$_->{start}
 			&& $_ != $e
+			&& ($_->{kind} eq 'key_release' ? 1 : 0) == $released
 			&& $_->{candidate}
 			&& ($_->{motion} // '') eq ($e->{motion} // '')
 			&& defined $self->_end_of($_, 1)
@@ -280,7 +283,8 @@ sub usual {
 		);
 		return ($ns, $n, 'library') if $n && $n >= $ENOUGH;
 	}
-	my @of = @$same >= $ENOUGH ? @$same : @own >= $ENOUGH ? @own : @$all;
+	# Other programs do at a release what has nothing to do with it.
+	my @of = @$same >= $ENOUGH ? @$same : @own >= ($released ? 1 : $ENOUGH) ? @own : @$all;
 	return (undef, 0, undef) if !@of;
 	my @ns = sort { $a <=> $b } map { $self->_quick($_) } @of;
 	return ($ns[ $#ns / 2 ], scalar @ns, 'episode');
@@ -371,7 +375,7 @@ sub entry {
 # When the server fell asleep before it read an event, or a little before that where it had not
 # slept for long. A turn of its loop in which it was kept from a CPU, or found more to do, is none.
 sub _asleep_before {
-	my ($self, $e) = @_;
+	my ($self, $e)  = @_;
 	my ($x, $first) = ($e->{server}, $e->{device_ns} - $LONG_NS);
 	my $s    = $x->last_before('sleep', $e->{wakeup_ns});
 	my $from = $s ? $s->{ts_ns} : $e->{wakeup_ns};

@@ -6,11 +6,13 @@ package Tipme::Caused::SetGoing;
 use strict;
 use warnings;
 no warnings 'portable';    # numbers of 64 bits
+use Tipme::DisplaySource;
 use Tipme::Hops     qw(hops once);
 use Tipme::Messages qw(messages);
 use Tipme::WakeupChain;
 
 my $NS_PER_MS = 1_000_000;
+my $AFTER_NS  = 50_000_000;    # after a grab has ended, what had waited for that is done
 my %NO_REST   = map { $_ => 1 } qw(stopped traced disk_sleep frozen lock_wait);
 
 # The chain ends in somebody who could not be woken by the client, since it had not been at rest
@@ -35,11 +37,43 @@ sub _waited_for {
 	return @once < @hops ? $self->_waited_for_one_of($e, $states, $chain, @once) : 0;
 }
 
+# The first process of the chain had the display source to itself. What the source did for the
+# client at once afterwards had been sent before, if the client had not run since. A timer of the
+# client may have sent it as well as the event, or may have had it draw later: then nothing tells.
+# [ thread of the client that takes events, when it ran last before the end of that ]; undef
+sub _behind_a_grab {
+	my ($self, $e, $states, $chain, $hop) = @_;
+	my ($source, $tid) = ($e->{server}, $self->{rest}->hand($e));
+	return
+		if grep { $_->{tid} == $tid && $_->{from} >= $hop->{to} && _by_a_timer($_) } $chain->waits;
+	for my $g ($source->grabs) {
+		my $end = $g->[1];
+		next
+			if !defined $end
+			|| $end < $hop->{from}
+			|| $end > $hop->{to} + $AFTER_NS
+			|| !Tipme::DisplaySource::is_of($g->[3], $hop->{pid});
+		my $asked = $source->first_asked($e, $states, $end, $end + $AFTER_NS) // next;
+		my (undef, $ran) = $self->last_ran($states, $e->{pid}, $asked);
+		next
+			if !defined $ran || $ran >= $end || $self->{rest}->timers($tid, $e->{deliver_ns}, $end);
+		my $i = $states->before($tid, $end);
+		$i = $states->before($tid, $i->{from})
+			while $i && $i->{kind} ne 'running' && $i->{from} > $e->{deliver_ns};
+		return [ $tid, $i->{to} ]
+			if $i && $i->{kind} eq 'running' && $i->{to} > $e->{deliver_ns};
+	}
+	return;
+}
+
 sub _hops { my ($self, @of) = @_; return hops($self->{kernel}->threads, @of) }
 
 sub _waited_for_one_of {
 	my ($self, $e, $states, $chain, $first, @further) = @_;
-	return 0 if !$first || $first->{looks};
+	return 0 if !$first;
+	my $kept = $self->_behind_a_grab($e, $states, $chain, $first);
+	return $kept if $kept;
+	return 0     if $first->{looks};
 	my $then = $chain->states->at($first->{tid}, $e->{deliver_ns});
 	if (   !($then && $then->{kind} eq 'absent')
 		&& !$self->_rests($chain, $first->{tid}, $e->{deliver_ns}))
