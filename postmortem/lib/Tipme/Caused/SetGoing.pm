@@ -45,7 +45,7 @@ sub _behind_a_grab {
 	my ($self, $e, $states, $chain, $hop) = @_;
 	my ($source, $tid) = ($e->{server}, $self->{rest}->hand($e));
 	return
-		if grep { $_->{tid} == $tid && $_->{from} >= $hop->{to} && _by_a_timer($_) } $chain->waits;
+		if grep { $_->{tid} == $tid && $_->{from} >= $hop->{to} && by_a_timer($_) } $chain->waits;
 	for my $g ($source->grabs) {
 		my $end = $g->[1];
 		next
