@@ -53,6 +53,8 @@ sub _behind_a_grab {
 			|| $end < $hop->{from}
 			|| $end > $hop->{to} + $AFTER_NS
 			|| !Tipme::DisplaySource::is_of($g->[3], $hop->{pid});
+		# One that had come to rest before had asked for nothing.
+		next if defined $self->{rest}->since($e, $end);
 		my $asked = $source->first_asked($e, $states, $end, $end + $AFTER_NS) // next;
 		my (undef, $ran) = $self->last_ran($states, $e->{pid}, $asked);
 		next

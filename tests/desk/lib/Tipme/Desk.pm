@@ -19,6 +19,8 @@ use Tipme::Nested;
 use Tipme::Stage;
 use Tipme::Workload;
 
+use constant TRIES => 2;    # to have a program come up and draw, before a scene is void
+
 my @BUILT = qw(tests/lab/cause tests/lab/xcause helper/workload/tipme-witness);
 
 # What brings the programs' pictures to the screen, by the name of the world: nobody, a compositor
@@ -89,12 +91,17 @@ sub run {
 		&& (Tipme::Desk::Causes::get($drawn->{cause})->{needs} // sub {''})->());
 	my %drawn = (%$drawn, desktop => $self->{world});
 	return { %drawn, skipped => $lacks } if $lacks;
-	if   (delete $self->{fresh}) { sleep 0.3 }
-	else                         { $self->{stage}->restart_recorder }
-	my $scene  = Tipme::Desk::Scene->new($self, \%drawn, ++$self->{count});
-	my $result = eval { $scene->play; Tipme::Desk::Judge::judge($scene) };
-	my $error  = $@;
-	$scene->clean;
+	my ($result, $error);
+	for my $try (1 .. TRIES) {
+		if   (delete $self->{fresh}) { sleep 0.3 }
+		else                         { $self->{stage}->restart_recorder }
+		my $scene = Tipme::Desk::Scene->new($self, \%drawn, ++$self->{count});
+		$result = eval { $scene->play; Tipme::Desk::Judge::judge($scene) };
+		$error  = $@;
+		$scene->clean;
+		# One that fails before its press (the program did not come up) has shown nothing yet.
+		last if $result || defined $scene->{key_ns};
+	}
 	return $result // {
 		%drawn,
 		void => 'the scene could not be played: ' . $error =~ s/ at \S+ line \d+\.?\n.*//sr
