@@ -382,8 +382,8 @@ cmp_ok(abs($grabbed->{interval}{duration_ns} - 803 * MS), '<', 2 * MS, '... up t
 # The one that takes the events has sent the server something, which another client has grabbed, and
 # sleeps where it takes events. It draws after the grab, but has a thread of its own do a part of it
 # first, for which it sleeps there again. The server had something of it to do at once, though it
-# had not run since: it waited. (silent: it had sent nothing; blinks: it drew, and later blinks; late: the grab is a short one,
-# which begins when it rests, and has it ask for something.)
+# had not run since: it waited. (silent: it had sent nothing; blinks: it drew, and later blinks;
+# late: the grab is a short one, which begins when it rests, and has it ask for something.)
 sub draws_after_a_grab {
 	my (%o) = @_;
 	my $s = Tipme::Test::Story->new(no_usual => 1);
@@ -405,7 +405,8 @@ sub draws_after_a_grab {
 	$s->enter(1000)->run(1, 1000.25, 1002, CLIENT, 'sleeping');
 	if ($o{late}) {
 		$s->builder->x(ns(1799.4), 'x_grab', %grab, begin => 1);
-		$s->wake(1, 1799.45, CLIENT, SERVER, 'poll')->run(1, 1799.5, 1799.7, CLIENT, 'sleeping');
+		$s->wake(1, 1799.45, CLIENT, SERVER, 'poll')
+			->run(1, 1799.5, 1799.7, CLIENT, 'sleeping');
 	}
 	$s->wake(1, 1799.8, 700, 0, 'nanosleep', context => 'hardirq')
 		->run(1, 1799.85, 1800.02, 700, 'sleeping')->wake(1, 1800, SERVER, 700, 'epoll')
