@@ -104,6 +104,8 @@ struct piece {
 	uint32_t tid;
 	uint32_t index; /* the switch that says so */
 	bool came; /* by which it came; else by which it left */
+	bool leaves; /* by which it left then: the switch `left` */
+	uint32_t left;
 };
 
 typedef void (*each_piece)(void *arg, const struct piece *p);
@@ -135,9 +137,13 @@ static void walk(const struct source *s, const struct stretch *w, each_piece eac
 		bool stayed = k > begin &&
 			      (k == end || get32(s, s->tid, next) == get32(s, s->came, last));
 
-		struct piece p = { t, until,
+		struct piece p = { t,
+				   until,
 				   stayed ? get32(s, s->came, last) : get32(s, s->tid, next),
-				   (uint32_t)(stayed ? last : next), stayed };
+				   (uint32_t)(stayed ? last : next),
+				   stayed,
+				   k < end,
+				   (uint32_t)next };
 
 		if (until > t)
 			each(arg, &p);
@@ -423,6 +429,7 @@ int tipme_occupancy_runs(int fd, uint64_t from, uint64_t to, uint32_t width)
 struct turn {
 	uint64_t from, to, ns;
 	uint32_t run, tid, index, prio;
+	uint32_t settled; /* it came with that priority, and left with it */
 };
 
 struct run {
@@ -487,11 +494,17 @@ static void *wider(void *at, uint32_t count, uint32_t *room, size_t size, int *e
 	return more ? more : at;
 }
 
-static uint32_t priority_of(const struct turns *t, const struct piece *p)
+static uint32_t priority_of(const struct turns *t, uint32_t index, bool came)
 {
-	return get32(t->src, t->src->bits, p->index) >>
-		       (p->came ? t->kind.next_shift : t->kind.prev_shift) &
+	return get32(t->src, t->src->bits, index) >>
+		       (came ? t->kind.next_shift : t->kind.prev_shift) &
 	       255;
+}
+
+static bool is_settled(const struct turns *t, const struct piece *p, uint32_t prio)
+{
+	return p->came && p->leaves && get32(t->src, t->src->tid, p->index) != p->tid &&
+	       priority_of(t, p->left, false) == prio;
 }
 
 static struct turn *new_turn(struct turns *t, const struct piece *p, uint32_t prio)
@@ -500,7 +513,7 @@ static struct turn *new_turn(struct turns *t, const struct piece *p, uint32_t pr
 	if (t->err)
 		return NULL;
 	t->at[t->count] =
-		(struct turn){ p->from, p->to, p->to - p->from, 0, p->tid, p->index, prio };
+		(struct turn){ p->from, p->to, p->to - p->from, 0, p->tid, p->index, prio, 0 };
 	return &t->at[t->count++];
 }
 
@@ -528,7 +541,7 @@ static void take_turn(void *arg, const struct piece *p)
 
 	if (t->err)
 		return;
-	prio = priority_of(t, p);
+	prio = priority_of(t, p->index, p->came);
 	if (!p->tid || p->tid == t->kind.tid) {
 		t->until = 0;
 		new_turn(t, p, prio);
@@ -550,6 +563,7 @@ static void take_turn(void *arg, const struct piece *p)
 		if (!turn)
 			return;
 		turn->run = t->run;
+		turn->settled = is_settled(t, p, prio);
 	}
 	t->runs[t->run] = (struct run){ p->to, p->index };
 }
@@ -572,6 +586,7 @@ static void write_turns(const struct turns *t)
 		write32(one->tid);
 		write32(one->index);
 		write32(one->prio);
+		write32(one->settled);
 	}
 }
 

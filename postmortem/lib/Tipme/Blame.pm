@@ -137,7 +137,13 @@ sub _mixed_entry {
 # The members of a run, the largest first.
 sub _among {
 	my ($self, $s) = @_;
-	my @m = map { { %{ $self->_blamed($_->{segment}, $self->_who($_->{segment}{tid}, $_->{segment}{to} - 1)) }, ns => $_->{ns} } } values %{ $s->{among} };
+	my @m;
+	for my $a (values %{ $s->{among} }) {
+		my $m = $a->{segment};
+		my $b = $self->_plainly_had($m)
+			// $self->_blamed($m, $self->_who($m->{tid}, $m->{to} - 1));
+		push @m, { %$b, ns => $a->{ns} };
+	}
 	return [ sort { $b->{ns} <=> $a->{ns} || $a->{tid} <=> $b->{tid} } @m ];
 }
 
@@ -170,6 +176,18 @@ sub _run_blamed {
 	my %most = %{ $among->[0] };
 	delete $most{ns};
 	return (blamed => { %most, detail => 'had-cpu-in-turn' }, among => $among);
+}
+
+# As _blamed() has it, of a thread that had the CPU for nobody else: made once for all runs. Undef: it is not so plain.
+sub _plainly_had {
+	my ($self, $s) = @_;
+	my $tid = $s->{blamed_tid};
+	return if !defined $tid || $self->{held_input} || defined $s->{detail} || $self->{chain}->works->{$tid};
+	return if grep { $s->{$_} } qw(grab request by disk held blamed_work);
+	my $who = $self->{threads}->at($tid, $s->{to} - 1);
+	my $leader = $who->{pid} && $who->{pid} != $tid ? $self->{threads}->at($who->{pid}, $s->{to} - 1) : $who;
+	# The hashes are held here, so no other one comes to have their addresses.
+	return ($self->{plainly_had}{"$who $leader $s->{kind} $s->{own_prio} $s->{blamed_prio}"} //= [ $self->_native($s), $who, $leader ])->[0];
 }
 
 sub _blamed {
@@ -210,8 +228,9 @@ my $FIRMWARE = qr/^acpi_/;
 
 sub _work_of_nobody {
 	my ($self, $s) = @_;
+	my $works = $self->{chain}->works->{ $s->{blamed_tid} } or return;
 	my %ns;
-	for my $w (@{ $self->{chain}->works->{ $s->{blamed_tid} } // [] }) {
+	for my $w (@$works) {
 		my $from = $w->{start_ns} > $s->{from} ? $w->{start_ns} : $s->{from};
 		my $to   = defined $w->{end_ns} && $w->{end_ns} < $s->{to} ? $w->{end_ns} : $s->{to};
 		$ns{ $w->{function} } += $to - $from if !defined $w->{tid} && defined $w->{queued_ns} && defined $w->{function} && $from < $to;

@@ -12,7 +12,7 @@ use POSIX   ();
 use Tipme::Progress;
 
 my $HEADER       = 64;    # bytes, as of each entry behind it (docs/formats.md, "A file of columns")
-my $COLUMNS_MOST = 256;    # columns of one file; the reader in C makes some 20
+my $COLUMNS_MOST = 256;   # columns of one file; the reader in C makes some 20
 my @COLUMNS      = qw(ts type cpu tid a b c d sec nr);
 my $CAN_MAP      = eval { require File::Map; 1 };
 
@@ -134,25 +134,27 @@ sub runs {
 
 # turns(KERNEL EVENTS, \%ONE BY ONE, TID, IS IT REAL-TIME?, LENGTH, [ CPU, FROM, TO ]): who had a
 # CPU instead of a thread, in runs of turns of at most LENGTH ns. Returns code that gives one { run,
-# from, to, ns, tid, index, prio } after the other, by time: of each thread in a run its first turn,
-# with the time of all of them (ONE BY ONE: of these each turn); run 0 is a turn of the thread
-# itself, or of nobody. And a list, by number from 1 on, [ when a run ended, its last switch ].
-# Undef: the program cannot.
+# from, to, ns, tid, index, prio, settled } after the other, by time: of each thread in a run its
+# first turn, with the time of all of them (ONE BY ONE: of these each turn); run 0 is a turn of the
+# thread itself, or of nobody. settled: it came with that priority, and left with it. And a list, by
+# number from 1 on, [ when a run ended, its last switch ]. Undef: the program cannot.
 sub turns {
 	my ($ev, $single, $tid, $real_time, $length, $stretch) = @_;
 	my $shift  = $Tipme::Record::Columns::SHIFT{sched_switch};
-	my $answer = _occupancy($ev, [ map { [ $_, 0, 0, 0 ] } keys %$single ],
+	my $answer = _occupancy(
+		$ev, [ map { [ $_, 0, 0, 0 ] } keys %$single ],
 		[$stretch], 'turns', $tid, $real_time ? 1 : 0, sprintf('%.17g', $length),
-		@$shift{qw(next_prio prev_prio)})
-		// return;
+		@$shift{qw(next_prio prev_prio)}
+	) // return;
 	my ($runs) = unpack 'V', $answer;
-	my $at   = 8 + 12 * $runs;
-	my @ends = map { [ unpack 'Q< V', substr $answer, 8 + 12 * $_, 12 ] } 0 .. $runs - 1;
-	my $next = sub {
+	my $at     = 8 + 12 * $runs;
+	my @ends   = map { [ unpack 'Q< V', substr $answer, 8 + 12 * $_, 12 ] } 0 .. $runs - 1;
+	my $next   = sub {
 		return if $at >= length $answer;
 		my %turn;
-		@turn{qw(from to ns run tid index prio)} = unpack 'Q< Q< Q< V4', substr $answer, $at, 40;
-		$at += 40;
+		@turn{qw(from to ns run tid index prio settled)} = unpack 'Q< Q< Q< V5',
+			substr $answer, $at, 44;
+		$at += 44;
 		return \%turn;
 	};
 	return ($next, [ undef, @ends ]);

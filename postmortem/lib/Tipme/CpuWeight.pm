@@ -15,7 +15,9 @@ my $LEVEL    = 1.25;    # from one nice value to the next
 # not known.
 sub lighter {
 	my ($class, $threads, $own, $had, $t) = @_;
-	return 0 if grep { !_is_ordinary($_->[1]) } $own, $had;
+	return 0 if !_is_ordinary($own->[1]) || !_is_ordinary($had->[1]);
+	# No group has a weight, so a nice value decides; and there are a hundred thousand to ask about.
+	return 0 if $own->[1] <= $ORDINARY && !$threads->knows_weights;
 	my ($mine, $its) = map { _chain($threads, $_, $t) } $own, $had;
 	# Where the group of one of them is not known, their nice values are all there is.
 	if (!$mine->[0]{group} || !$its->[0]{group}) { $_ = [ $_->[-1] ] for $mine, $its }
@@ -48,7 +50,7 @@ sub _chain {
 	# Of two groups it has come to the later one between two pictures.
 	my $id    = $tid && $threads->knows_weights ? _group_of($threads, $tid, $t) : undef;
 	my $group = $id                             ? $threads->cgroup($id)                : undef;
-	my @chain = $group ? { is => '/', group => 1 } : ();
+	my @chain = $group                          ? { is => '/', group => 1 }            : ();
 	my $path  = '';
 	for my $part ($group ? grep {length} split m{/}, $group->{path} : ()) {
 		$path .= "/$part";

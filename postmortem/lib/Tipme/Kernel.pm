@@ -13,9 +13,10 @@ use Tipme::Threads;
 
 my $SOURCE  = qr/^(?:kernel_|proc_sampled\z)/;
 my $FOREVER = 1 << 62;                           # ns; later than any clock says
-my $KEEP    = 4;                                 # stretches held at once ...
+my $KEEP    = 16;                                # stretches held at once ...
 my $KEEP_MOST =
-	500_000;    # ... if they have no more records than this; the newest is held in any case
+	500_000;   # ... if they have no more records than this; the newest is held in any case, and ...
+my $LARGE     = 250_000;        # ... beside them the last one of so many, if a file has its records
 my $BEFORE_NS = 150_000_000;    # what is asked for next mostly lies a little before or after
 my $AFTER_NS  = 60_000_000;     # that of a verdict goes 50 ms beyond the answer
 
@@ -56,19 +57,44 @@ sub states {
 	$to = $self->{ep}->end_ns if $to >= $self->{ep}->trigger_ns && $to < $self->{ep}->end_ns;
 	$to += $AFTER_NS;
 	@{ $self->{kept} } = grep { $_->from < $from || $_->to > $to } @{ $self->{kept} };
+	# Room first.
 	splice @{ $self->{kept} }, 1
-		if @{ $self->{kept} } && $self->{kept}[0]->events->count > $KEEP_MOST / 2;    # room first
+		if @{ $self->{kept} }
+		&& !_is_large($self->{kept}[0])
+		&& $self->{kept}[0]->events->count > $KEEP_MOST / 2;
 	my $ev = $self->{sampled} ? $self->_samples : $self->_load($from, $to);
 	my $s  = ($self->{sampled} ? 'Tipme::Sampled' : 'Tipme::TaskStates')
 		->new($ev, $self->{threads}, $from, $to);
 	unshift @{ $self->{kept} }, $s;
-	my ($n, $all) = (0, 0);
-	$n++
-		while $n < @{ $self->{kept} }
-		&& $n < $KEEP
-		&& ($all += $self->{kept}[$n]->events->count) <= $KEEP_MOST;
-	splice @{ $self->{kept} }, $n || 1;
+	$self->_keep_some;
 	return $s;
+}
+
+# Of a large stretch nearly all is in a mapped file. Small ones come and go beside it: it is asked
+# for again, and to read it takes as long as fifty of them.
+sub _keep_some {
+	my ($self) = @_;
+	my ($n, $all, $full, $large, @keep) = (0, 0, 0);
+	for my $s (@{ $self->{kept} }) {
+		if (_is_large($s)) {
+			next                if $large++;
+			$s->events->release if @keep;
+			push @keep, $s;
+			next;
+		}
+		$full = 1 if $n && ($n >= $KEEP || $all + $s->events->count > $KEEP_MOST);
+		next      if $full;
+		$n++;
+		$all += $s->events->count;
+		push @keep, $s;
+	}
+	@{ $self->{kept} } = @keep;
+	return;
+}
+
+sub _is_large {
+	my ($s) = @_;
+	return $s->events->is_mapped && $s->events->count > $LARGE;
 }
 
 # stop_signal(\TIDS, TIME): as Resources has it, from all of the episode: what is stopped may have

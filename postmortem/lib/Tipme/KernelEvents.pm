@@ -30,8 +30,8 @@ my $ODD_TYPE   = do {
 	my ($a, $b, $c, $d) = map { sprintf '\x%02x', $_ } FIRST, LAST, WL_DELIVER, SCREEN_SHOWN;
 	qr/[^$a-$b$c-$d]/s;
 };
-our $MANY = 20_000;    # records, from which on the pass over them is left to C
-my $FEW = 8;           # records away from where one was found last, the next one mostly is
+our $MANY = 2_000;    # records, from which on the pass over them is left to C
+my $FEW = 8;          # records away from where one was found last, the next one mostly is
 # Records held at once: in memory, and in a mapped file. Beyond this the earliest sections are left
 # out, and that is said.
 my $MAX        = 4_000_000;
@@ -338,6 +338,9 @@ sub columns {
 
 # bytes(INDEX): a record's last 16 bytes, for those that ask for odd fields
 sub bytes { my ($self, $i) = @_; return pack 'V4', ($self->columns($i))[ 2 .. 5 ] }
+
+# is_mapped(): are the columns in a file, and not in our memory?
+sub is_mapped { return defined $_[0]{columns_file} ? 1 : 0 }
 
 # release(): of mapped columns, our memory need not hold what was looked at: the kernel's cache has
 # it

@@ -75,19 +75,18 @@ my %DOING = (
 	'wait-sound'     => N__('waiting for the sound card'),
 	'loop'           => N__('waiting in its event loop'),
 	'loop-timer'     => N__('waiting in its event loop until a time that it chose'),
-	'futex-timer'    =>
-		N__('waiting for another of its threads until a time that it chose (futex)'),
-	'frame-wait'     => N__('waiting for its next frame'),
-	'no-answer'      => N__('not answering up to a time-out'),
-	'loop-network'   => N__('waiting in its event loop, woken by the network or a timer'),
-	'stopped'        => N__('stopped by a signal'),
-	'traced'         => N__('stopped by a tracer'),
-	'tracing'        => N__('tracing it, and kept it stopped'),
-	'frozen'         => N__('frozen by its control group'),
-	'wait-cpu'       => N__('waiting for a CPU'),
-	'light-group'    => N__('waiting for a CPU, in a control group of low weight'),
-	'cpu-idle'       => N__('it could run, but its CPU stayed idle'),
-	'cpu-idle-deep'  => N__(
+	'futex-timer'   => N__('waiting for another of its threads until a time that it chose (futex)'),
+	'frame-wait'    => N__('waiting for its next frame'),
+	'no-answer'     => N__('not answering up to a time-out'),
+	'loop-network'  => N__('waiting in its event loop, woken by the network or a timer'),
+	'stopped'       => N__('stopped by a signal'),
+	'traced'        => N__('stopped by a tracer'),
+	'tracing'       => N__('tracing it, and kept it stopped'),
+	'frozen'        => N__('frozen by its control group'),
+	'wait-cpu'      => N__('waiting for a CPU'),
+	'light-group'   => N__('waiting for a CPU, in a control group of low weight'),
+	'cpu-idle'      => N__('it could run, but its CPU stayed idle'),
+	'cpu-idle-deep' => N__(
 			  'it could run, but its CPU stayed idle, in state {state}, which takes '
 			. '{us} us to leave'
 	),
@@ -403,7 +402,8 @@ sub spell {
 	my %words;
 	for my $h (grep { defined $_->{$field} && !exists $_->{"${field}_code"} } @$list) {
 		my $reason = $h->{$field};
-		@$h{ $field, "${field}_code" } = ($words{$reason} //= words($reason), code_of($reason));
+		@$h{ $field, "${field}_code" } =
+			@{ $words{$reason} //= [ words($reason), code_of($reason) ] };
 	}
 	return;
 }

@@ -258,18 +258,19 @@ sub _emit {
 }
 
 sub _put {
-	my ($self, $from, $to, %s) = @_;
+	my ($self, $from, $to, @fields) = @_;
 	return if $to <= $from;
+	my $s = Tipme::Segment->new(
+		tid      => $self->{tid}, from => $from, to => $to, exact => 1,
+		evidence => [],           @fields
+	);
 	# From the innermost frame outwards.
 	for my $f (reverse @{ $self->{frames} }) {
-		$s{exact} = 0        if $f->[2];
-		$s{held} //= $f->[4] if $f->[4];
+		$s->{exact} = 0        if $f->[2];
+		$s->{held} //= $f->[4] if $f->[4];
 	}
-	push @{ $self->{segments} },
-		Tipme::Segment->new(
-		tid      => $self->{tid}, from => $from, to => $to, exact => 1,
-		evidence => [],           %s
-		);
+	push @{ $self->{segments} }, $s;
+	return $s;
 }
 
 sub _at {

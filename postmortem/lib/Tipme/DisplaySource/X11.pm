@@ -13,6 +13,8 @@ my @SOURCES      = qw(x_hooks x_client);
 my $NS_PER_MS    = 1_000_000;
 my $RUN_PAUSE_NS = 5_000;                # between requests that a server serves one after the other
 my $LONG_RUN_NS  = 20_000_000;           # such a run is looked at no longer
+my $HEAD         = 16;                   # bytes of each record's head (abi/records.def)
+my $FEW          = 4;                    # requests away from the one of last time
 
 # Which record is which fact.
 my %FACT = (
@@ -72,11 +74,22 @@ sub _load {
 	my ($list, $buf) = $ep->section_records($s);
 	my $code  = $ep->record;
 	my %flush = ($code->number_of('x_flush') => 1);
+	# The most frequent ones, of which the head says all.
+	my %bare =
+		$s->{file} eq $self->{file}
+		? map { $code->number_of("x_$_") => $self->{$_} } qw(sleep wakeup)
+		: ();
 	my %known;
 	for (@$list) {
 		my (undef, $off, $len, $n) = @$_;
 		my $type = vec $$buf, $off + 8, 8;
 		next if $flush{$type};
+		if (my $bare = $bare{$type}) {
+			my ($ts, $tid) = unpack 'Q<x4V', substr $$buf, $off, $HEAD;
+			push @$bare, { ts_ns => $ts, tid => $tid, nr => $s->{number} + $n };
+			$self->{tid} //= $tid;
+			next;
+		}
 		my ($name, $fields) = @{ $known{$type} //= [ $code->fields_of($type) ] };
 		if (!defined $name) { $ep->unknown_seen($type, $s->{file}, $s->{offset} + $off); next }
 		my $f = $fields->(substr $$buf, $off, $len);
@@ -222,10 +235,22 @@ sub request_end {
 # in_request(FROM, TO): did the server execute one request all that time?
 sub in_request {
 	my ($self, $from, $to) = @_;
-	my $k = $self->lower('request', $from + 1) - 1;
+	my $k = $self->_request_at($from);
 	return 0 if $k < 0 || $self->{request}[$k]{count} > 1;
 	my $end = $self->request_end($k);
 	return !defined $end || $end >= $to ? 1 : 0;
+}
+
+# The position of the last request up to a time, or -1. A walk asks for one after the other,
+# backwards.
+sub _request_at {
+	my ($self, $t) = @_;
+	my ($all, $k, $steps) = ($self->{request}, $self->{near_request} // -1, $FEW);
+	if ($k >= 0 && ($k == $#$all || $all->[ $k + 1 ]{ts_ns} > $t)) {
+		$k-- while $k >= 0 && $all->[$k]{ts_ns} > $t && $steps--;
+		return $self->{near_request} = $k if $k >= 0 && $all->[$k]{ts_ns} <= $t;
+	}
+	return $self->{near_request} = $self->lower('request', $t + 1) - 1;
 }
 
 # told_for(PID, FROM, TO): as DisplaySource has it; an input event came by no request
@@ -263,11 +288,12 @@ sub asleep {
 	my $l = $self->{sleep};
 	my $i = $self->lower('sleep', $from);
 	$i-- if $i;
-	my @a;
+	my ($wakeup, $k, @a) =
+		($self->{wakeup}, $i < @$l ? $self->lower('wakeup', $l->[$i]{ts_ns}) : 0);
 	for (; $i < @$l && $l->[$i]{ts_ns} < $to; $i++) {
 		my $b = $l->[$i]{ts_ns};
-		my $w = $self->{wakeup}[ $self->lower('wakeup', $b) ];
-		my $e = $w ? $w->{ts_ns} : $to;
+		$k++ while $k < @$wakeup && $wakeup->[$k]{ts_ns} < $b;
+		my $e = $k < @$wakeup ? $wakeup->[$k]{ts_ns} : $to;
 		push @a, [ $b < $from ? $from : $b, $e > $to ? $to : $e ] if $e > $from;
 	}
 	return @a;

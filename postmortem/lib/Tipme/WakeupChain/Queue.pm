@@ -50,21 +50,27 @@ sub _occupied_in_turn {
 	$length = $RUN_NS if $length < $RUN_NS;
 	my $rt   = $own_prio < $RT_BELOW;
 	my $kept = $self->{segments};
-	my ($next, $ends) =
-		Tipme::Columns::turns($self->{states}->events, $self->_works, $self->{tid}, $rt, $length,
-		[ $cpu, $from, $to ]);
+	my ($next, $ends) = Tipme::Columns::turns(
+		$self->{states}->events, $self->_works, $self->{tid}, $rt, $length,
+		[ $cpu, $from, $to ]
+	);
 	($next, $ends) = $self->_taken_in_turn($span, $rt, $length) if !$next;
-	my ($run, $among, $seen, @out) = (0, undef, 0);
+	my ($works, $run, $among, $seen, @out) = ($self->_works, 0, undef, 0);
 	while (my $turn = $next->()) {
 		my ($begin, $end, $who, $prio, $index) = @$turn{qw(from to tid prio index)};
 		my $is_run = $turn->{run};
-		my $work   = $is_run ? scalar $self->_work_between($who, $begin, $end) : undef;
-		my $for    = $work   ? $work->{tid}                                    : $who;
+		my $work =
+			$is_run && $works->{$who} ? scalar $self->_work_between($who, $begin, $end) : undef;
+		my $for = $work ? $work->{tid} : $who;
 		if (!$is_run || $is_run != $run || !$among->{$for}) {
 			$self->{segments} = [];
-			$self->_occupied($i, [ $begin, $end, $who, $prio, $index ], $own_prio, [], $cpu);
-			if (!$is_run) { push @out, reverse @{ $self->{segments} }; next }
-			my $s = $self->{segments}[0];
+			my $o = [ $begin, $end, $who, $prio, $index, $turn->{settled} ];
+			if (!$is_run) {
+				$self->_occupied($i, $o, $own_prio, [], $cpu);
+				push @out, reverse @{ $self->{segments} };
+				next;
+			}
+			my $s = $self->_had_by($i, $o, $own_prio, [], $cpu, $work);
 			if ($is_run != $run) {
 				$run = $is_run;
 				push @out, $s->with(among => $among = {});
@@ -82,16 +88,18 @@ sub _occupied_in_turn {
 
 # The same as Tipme::Columns::turns, without the program.
 sub _taken_in_turn {
-	my ($self, $span, $rt, $length) = @_;
-	my ($from, $to, $cpu) = @$span;
-	my ($tid, $works) = ($self->{tid}, $self->_works);
+	my ($self, $span, $rt, $length)        = @_;
+	my ($from, $to, $cpu)                  = @$span;
+	my ($tid, $works)                      = ($self->{tid}, $self->_works);
 	my ($kind, $until, $of, @turns, @ends) = ('', 0);
 	$self->{states}->each_occupant(
 		$cpu, $from, $to,
 		sub {
 			my ($begin, $end, $who, $prio, $index) = @_;
-			my $turn = { from => $begin, to => $end, ns => $end - $begin, tid => $who,
-				prio => $prio, index => $index, run => 0 };
+			my $turn = {
+				from => $begin, to    => $end,   ns  => $end - $begin, tid     => $who,
+				prio => $prio,  index => $index, run => 0,             settled => 0
+			};
 			if (!$who || $who == $tid) { push @turns, $turn; $until = 0; return }
 			my $is = !$rt && ($prio < $RT_BELOW || $prio == $DEADLINE) ? 'real-time' : 'other';
 			if (!$until || $kind ne $is || $end > $until) {
@@ -101,10 +109,19 @@ sub _taken_in_turn {
 			$turn->{run} = @ends;
 			$ends[-1] = [ $end, $index ];
 			if ($of->{$who} && !$works->{$who}) { $of->{$who}{ns} += $turn->{ns}; return }
+			$turn->{settled} = $self->_is_settled($index, $who, $prio, $cpu);
 			push @turns, $of->{$who} = $turn;
 		}
 	);
 	return (sub { shift @turns }, [ undef, @ends ]);
+}
+
+sub _is_settled {
+	my ($self, $came, $who, $prio, $cpu) = @_;
+	my $ev = $self->{states}->events;
+	return 0 if !defined $came || $ev->next_tid($came) != $who || $ev->tid($came) == $who;
+	my $left = $self->{states}->switch_after($came, $cpu) // return 0;
+	return $ev->sched_switch_prev_prio($left) == $prio ? 1 : 0;
 }
 
 # In whose queue it waited when: [ from, to, CPU ]. Where no record tells of its moves, all the time
@@ -128,20 +145,17 @@ sub _occupied {
 	my ($self, $i, $o, $own_prio, $evidence, $cpu) = @_;
 	my $rt = $own_prio < $RT_BELOW;
 	my ($from, $to, $tid, $prio, $index) = @$o;
+	if ($tid && $tid != $self->{tid}) {
+		return $self->_had_by(
+			$i, $o, $own_prio, $evidence, $cpu,
+			scalar $self->_work_between($tid, $from, $to)
+		);
+	}
 	my %s = (
 		state    => 'runnable', cpu => $cpu, evidence => [ @$evidence, grep {defined} $index ],
 		exact    => $i->{guessed} ? 0 : 1,
 		own_prio => $own_prio
 	);
-	if ($tid && $tid != $self->{tid}) {
-		$prio = $self->_kept_by($o, $cpu);
-		my $kind =
-			!$rt && ($prio < $RT_BELOW || $prio == $DEADLINE) ? 'rt-starvation' : 'cpu-contention';
-		return $self->_put(
-			$from, $to, %s, kind => $kind, blamed_tid => $tid, blamed_prio => $prio,
-			blamed_work => scalar $self->_work_between($tid, $from, $to), reason => 'wait-cpu'
-		);
-	}
  # Its CPU was idle: on the way to another, or slow to wake up. Where it was put first may have been
  # busy.
 	if (defined $i->{cpu} && $i->{cpu} != $cpu) {
@@ -164,6 +178,23 @@ sub _occupied {
 		reason => defined $tid
 		? idle_reason($self->{states}->resources, $cpu, $from, $to)
 		: 'own-cpu-unknown'
+	);
+}
+
+# Another thread had the CPU, for itself or for WORK: the segment, as it was put
+sub _had_by {
+	my ($self, $i, $o, $own_prio, $evidence, $cpu, $work) = @_;
+	my ($from, $to, $tid, $came_with, $index, $settled) = @$o;
+	my $prio = $settled ? $came_with : $self->_kept_by($o, $cpu);
+	return $self->_put(
+		$from, $to,
+		state    => 'runnable', cpu => $cpu, evidence => [ @$evidence, $index // () ],
+		exact    => $i->{guessed} ? 0 : 1,
+		own_prio => $own_prio,
+		kind     => $own_prio >= $RT_BELOW
+			&& ($prio < $RT_BELOW || $prio == $DEADLINE) ? 'rt-starvation' : 'cpu-contention',
+		blamed_tid  => $tid,  blamed_prio => $prio,
+		blamed_work => $work, reason      => 'wait-cpu'
 	);
 }
 
