@@ -99,6 +99,25 @@ static int run_check(char **args)
 	return err;
 }
 
+/*
+ * picked tid|types NUMBER[,NUMBER...]: records of a thread, or of these kinds. It says nothing of
+ * what is odd: sections have been checked before.
+ */
+static int run_picked(char **args)
+{
+	struct tipme_picked what = { .by_thread = !strcmp(args[0], "tid") };
+	struct tipme_piece *pieces = NULL;
+	uint32_t count;
+	int err = read_pieces(&pieces, &count);
+
+	for (char *at = args[1]; *at; at += *at == ',')
+		what.types[(what.tid = (uint32_t)strtoul(at, &at, 10)) & 255] = true;
+	if (!err)
+		err = tipme_picked(&what, pieces, count);
+	free(pieces);
+	return err;
+}
+
 /* sums COLUMNS-FD: how long who had which CPU */
 static int run_sums(char **args)
 {
@@ -165,6 +184,7 @@ static const struct {
 } MODES[] = {
 	{ "columns", 2, run_columns, "columns OUT-FD UNTIL-NS <SECTIONS" },
 	{ "check", 0, run_check, "check <SECTIONS" },
+	{ "picked", 2, run_picked, "picked tid|types NUMBER[,NUMBER...] <SECTIONS" },
 	{ "sums", 1, run_sums, "sums COLUMNS-FD <ROWS-AND-STRETCHES" },
 	{ "runs", 4, run_runs, "runs COLUMNS-FD FROM-NS TO-NS WIDTH <ROWS-AND-STRETCHES" },
 	{ "turns", 6, run_turns,

@@ -22,6 +22,19 @@ int tipme_perfetto(const char *dir, int fd, uint64_t from, uint64_t to, bool x_o
 int tipme_occupancy_sums(int fd);
 int tipme_occupancy_runs(int fd, uint64_t from, uint64_t to, uint32_t width);
 
+/* Which records are wanted: of a thread that a switch or a waking is about, or of kinds. */
+struct tipme_picked {
+	bool by_thread;
+	uint32_t tid;
+	bool types[256];
+};
+
+/*
+ * Of pieces of which none is odd: of each how many of its records are wanted, and of each of those
+ * its number in the piece, from 1, and its bytes. All that goes to standard output.
+ */
+int tipme_picked(const struct tipme_picked *what, const struct tipme_piece *pieces, uint32_t count);
+
 /* Of a thread that waits for a CPU, for whom others' turns are summed up. */
 struct tipme_turns_kind {
 	uint32_t tid;

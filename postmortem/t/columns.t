@@ -21,12 +21,14 @@ my $program = Tipme::Columns::program()
 	// plan skip_all => 'tipme-columns was not built: the reader in Perl does its work, slower';
 my $MS = 1_000_000;
 # Where the program fails, Perl does its work and nothing looks different: so that is counted.
-my ($did, $failed) = (0, 0);
+my ($did, $failed, $picked) = (0, 0, 0);
 {
-	my $fill = \&Tipme::Columns::fill;
+	my ($fill, $pick) = (\&Tipme::Columns::fill, \&Tipme::Columns::picked);
 	no warnings 'redefine';
 	*Tipme::Columns::fill =
 		sub { my $done = $fill->(@_); $done ? $did++ : $failed++; return $done };
+	*Tipme::Columns::picked =
+		sub { my $done = $pick->(@_); $done ? $picked++ : $failed++; return $done };
 }
 my $tmp = tempdir(CLEANUP => 1);
 my $dir = busy()->builder->write("$tmp/e");
@@ -49,7 +51,8 @@ is(
 );
 
 is($failed, 0, 'the program did what it was asked for');
-cmp_ok($did, '>=', 5, '... and was asked');
+cmp_ok($did,    '>=', 5, '... and was asked');
+cmp_ok($picked, '>=', 6, '... also for some records alone');
 
 # What it cannot do is done in Perl.
 {
@@ -81,7 +84,7 @@ my $good   = slurp("$dir/kernel.rec");
 my $seed   = $ENV{TIPME_FUZZ_SEED} // 4711;
 my $rounds = $ENV{TIPME_TEST_ALL} ? 5000 : 200;
 my ($different, $odd) = (0, 0);
-($did, $failed) = (0, 0);
+($did, $failed, $picked) = (0, 0, 0);
 for my $round (0 .. $rounds - 1) {
 	my $state = ($seed + $round * 2654435761) & 0x7fffffff;
 	my $rand =
@@ -111,14 +114,20 @@ for my $round (0 .. $rounds - 1) {
 spew("$dir/kernel.rec", $good);
 is($different, 0, "$rounds damaged files, $odd of them with something to say about it: all alike");
 is($failed,    0, "the program did what it was asked for, $did times");
-cmp_ok($did, '>', $rounds / 2,  '... and was asked often');
-cmp_ok($odd, '>', $rounds / 10, 'many are damaged so that one can see it');
+cmp_ok($did,    '>', $rounds / 2,  '... and was asked often');
+cmp_ok($picked, '>', $rounds / 10, '... also for some records alone, where nothing is odd');
+cmp_ok($odd,    '>', $rounds / 10, 'many are damaged so that one can see it');
 is(system("$program </dev/null 2>/dev/null") >> 8,       64, 'its usage');
 is(system("$program check </dev/null 2>/dev/null") >> 8, 1,  'no input: it says so and ends');
 done_testing();
 
 # Runs CODE with so many records as are left to the program.
-sub ran { my ($code, $many) = @_; local $Tipme::KernelEvents::MANY = $many - 1; return $code->() }
+sub ran {
+	my ($code, $many) = @_;
+	local $Tipme::KernelEvents::MANY = $many - 1;
+	local $Tipme::KernelEvents::MUCH = $many - 1;
+	return $code->();
+}
 
 sub alike {
 	my ($name, $from, $to) = @_;
@@ -144,6 +153,12 @@ sub plain {
 			map { "$list $_ " . unpack 'H*', $ev->{$list}{$_} }
 			sort { $a <=> $b } keys %{ $ev->{$list} };
 	}
+	my $some = Tipme::KernelEvents->load_only($ep, map {Tipme::KernelEvents->$_} qw(IRQ FORK));
+	push @lines, map { "some $_ " . unpack 'H*', $some->{$_} } qw(ts type cpu tid a b c d);
+	push @lines, map { my $e = $some->evidence($_); "some $_ $e->{file} $e->{record}" }
+		0 .. $some->count - 1;
+	push @lines, map { "of $_ " . unpack 'H*', Tipme::KernelEvents->of_thread($ep, $_) }
+		1, 200, 1003, 1017;
 	return join "\n", @lines, (map {"damage $_"} $ep->damage),
 		$ep->unknown_count ? 'unknown ' . $ep->unknown_count : ();
 }

@@ -138,6 +138,7 @@ sub _mixed_entry {
 sub _among {
 	my ($self, $s) = @_;
 	my @m;
+	$self->{works} = $self->{chain}->works;
 	for my $a (values %{ $s->{among} }) {
 		my $m = $a->{segment};
 		my $b = $self->_plainly_had($m)
@@ -178,16 +179,30 @@ sub _run_blamed {
 	return (blamed => { %most, detail => 'had-cpu-in-turn' }, among => $among);
 }
 
-# As _blamed() has it, of a thread that had the CPU for nobody else: made once for all runs. Undef: it is not so plain.
+# As _blamed() has it, of a thread that had the CPU for nobody else: made once for all runs. Undef:
+# it is not so plain.
 sub _plainly_had {
 	my ($self, $s) = @_;
 	my $tid = $s->{blamed_tid};
-	return if !defined $tid || $self->{held_input} || defined $s->{detail} || $self->{chain}->works->{$tid};
-	return if grep { $s->{$_} } qw(grab request by disk held blamed_work);
-	my $who = $self->{threads}->at($tid, $s->{to} - 1);
-	my $leader = $who->{pid} && $who->{pid} != $tid ? $self->{threads}->at($who->{pid}, $s->{to} - 1) : $who;
+	return
+		if !defined $tid
+		|| $self->{held_input}
+		|| defined $s->{detail}
+		|| $self->{works}{$tid}
+		|| $s->{grab}
+		|| $s->{request}
+		|| $s->{by}
+		|| $s->{disk}
+		|| $s->{held}
+		|| $s->{blamed_work};
+	my ($threads, $t) = ($self->{threads}, $s->{to} - 1);
+	my $who    = $threads->at($tid, $t);
+	my $leader = $who->{pid} && $who->{pid} != $tid ? $threads->at($who->{pid}, $t) : $who;
 	# The hashes are held here, so no other one comes to have their addresses.
-	return ($self->{plainly_had}{"$who $leader $s->{kind} $s->{own_prio} $s->{blamed_prio}"} //= [ $self->_native($s), $who, $leader ])->[0];
+	my $had = $self->{plainly_had}
+		{"$who $leader $s->{kind} $s->{own_prio} $s->{blamed_prio}"} //=
+		[ $self->_native($s), $who, $leader ];
+	return $had->[0];
 }
 
 sub _blamed {

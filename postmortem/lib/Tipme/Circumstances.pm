@@ -143,11 +143,13 @@ sub _blame_weight {
 	my ($self, $v, $of, $all) = @_;
 	return if $v->{kind} ne 'cpu-contention' || !defined $v->{head};
 	my (%ns, %because);
+	my $least = Tipme::CpuWeight->least_priority($self->{threads});
 	# Of one that has a lock, whose weight it is is another question (priority-inversion).
 	for my $p (grep { $_->{state} eq 'runnable' && ($_->{waiter} // $_->{pid}) == $_->{pid} } @$of)
 	{
 		my $length = $p->{to_ns} - $p->{from_ns};
 		for my $b ($p->{among} ? @{ $p->{among} } : { %{ $p->{blamed} }, ns => $length }) {
+			next if !defined $b->{own_prio} || $b->{own_prio} < $least;
 			my ($ratio, $why) = $self->_lighter($p, $b);
 			next if $ratio < $LIGHTER;
 			$ns{ $p->{pid} } += $b->{ns};

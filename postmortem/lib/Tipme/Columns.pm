@@ -12,6 +12,7 @@ use POSIX   ();
 use Tipme::Progress;
 
 my $HEADER       = 64;    # bytes, as of each entry behind it (docs/formats.md, "A file of columns")
+my $PICKED       = 36;    # bytes of the number of a record, and of the record
 my $COLUMNS_MOST = 256;   # columns of one file; the reader in C makes some 20
 my @COLUMNS      = qw(ts type cpu tid a b c d sec nr);
 my $CAN_MAP      = eval { require File::Map; 1 };
@@ -53,6 +54,25 @@ sub check {
 	return if !defined $odd;
 	for my $k (0 .. $#$sections) { $sections->[$k]{plain} = substr($odd, $k, 1) eq "\0" }
 	return;
+}
+
+# picked(EPISODE, \SECTIONS, 'tid', TID or 'types', NUMBERS): their records of that thread (in the
+# fields that switches and wakings have), or of these kinds. Of each section a string of what is
+# found: of each record its number, of 32 bits, and its 32 bytes. None of the sections may be odd.
+# undef: the program cannot.
+sub picked {
+	my ($ep, $sections, $what, @numbers) = @_;
+	defined program() or return;
+	my $all    = sub { local $/; readline $_[0] };
+	my $answer = _answer($ep, $sections, [], $all, 'picked', $what, join ',', @numbers) // return;
+	my ($at, @found) = (0);
+	for (@$sections) {
+		return if $at + 4 > length $answer;
+		my $n = unpack 'V', substr $answer, $at, 4;
+		push @found, substr $answer, $at + 4, $n * $PICKED;
+		$at += 4 + $n * $PICKED;
+	}
+	return $at == length $answer ? \@found : undef;
 }
 
 # perfetto(EPISODE, FILE HANDLE, FROM, TO, WITHOUT): a trace, as Tipme::Export::Perfetto has it:
@@ -179,10 +199,16 @@ sub _occupancy {
 	return $? ? undef : $answer;
 }
 
-# What the program answers to sections, or undef. It reads the files that are open here: what was
-# looked at is what it gets.
+# A byte for each section, as the program answers, or undef.
 sub _ask {
 	my ($ep, $sections, $handles, @args) = @_;
+	return _answer($ep, $sections, $handles, sub { _get($_[0], scalar @$sections) }, @args);
+}
+
+# What the program answers to sections, as READ(handle) takes it, or undef. It reads the files that
+# are open here: what was looked at is what it gets.
+sub _answer {
+	my ($ep, $sections, $handles, $read, @args) = @_;
 	local ($SIG{PIPE}, $?) = ('IGNORE', 0);
 	my ($pid, $in, $out) = _start(
 		[ @$handles, map { $ep->handle($_) } keys %{ { map { $_->{file} => 1 } @$sections } } ],
@@ -191,7 +217,7 @@ sub _ask {
 	my $request = pack('V', scalar @$sections) . join '', map {
 		pack 'V Q< V V', fileno($ep->handle($_->{file})), $_->{offset}, $_->{body_len}, $_->{cpu}
 	} @$sections;
-	my $answer = eval { _put($in, $request); close $in; _get($out, scalar @$sections) };
+	my $answer = eval { _put($in, $request); close $in; $read->($out) };
 	close $in;
 	close $out;
 	waitpid $pid, 0;

@@ -6,7 +6,8 @@ package Tipme::CpuWeight;
 use strict;
 use warnings;
 
-my $ORDINARY = 120;     # kernel priority of nice 0; 100 of nice -20
+my $ORDINARY = 120;     # kernel priority of nice 0 ...
+my $HIGHEST  = 100;     # ... and of nice -20
 my $USUAL    = 1000;    # weight of a group, and of a thread of nice 0
 my $LEVEL    = 1.25;    # from one nice value to the next
 
@@ -16,8 +17,7 @@ my $LEVEL    = 1.25;    # from one nice value to the next
 sub lighter {
 	my ($class, $threads, $own, $had, $t) = @_;
 	return 0 if !_is_ordinary($own->[1]) || !_is_ordinary($had->[1]);
-	# No group has a weight, so a nice value decides; and there are a hundred thousand to ask about.
-	return 0 if $own->[1] <= $ORDINARY && !$threads->knows_weights;
+	return 0 if $own->[1] < $class->least_priority($threads);
 	my ($mine, $its) = map { _chain($threads, $_, $t) } $own, $had;
 	# Where the group of one of them is not known, their nice values are all there is.
 	if (!$mine->[0]{group} || !$its->[0]{group}) { $_ = [ $_->[-1] ] for $mine, $its }
@@ -27,9 +27,16 @@ sub lighter {
 	return ($its->[0]{weight} / $mine->[0]{weight}, $mine->[0]{said});
 }
 
+# least_priority(THREADS): of those below it, lighter() says 0. Where no group has a weight, a nice
+# value alone decides.
+sub least_priority {
+	my ($class, $threads) = @_;
+	return $threads->knows_weights ? $HIGHEST : $ORDINARY + 1;
+}
+
 sub _is_ordinary {
 	my ($prio) = @_;
-	return defined $prio && $prio >= $ORDINARY - 20 && $prio < $ORDINARY + 20;
+	return defined $prio && $prio >= $HIGHEST && $prio < $ORDINARY + 20;
 }
 
 # The group of a thread. A process that lived between two pictures was born into that of the nearest
@@ -49,8 +56,8 @@ sub _chain {
 	my ($tid, $prio) = @$who;
 	# Of two groups it has come to the later one between two pictures.
 	my $id    = $tid && $threads->knows_weights ? _group_of($threads, $tid, $t) : undef;
-	my $group = $id                             ? $threads->cgroup($id)                : undef;
-	my @chain = $group                          ? { is => '/', group => 1 }            : ();
+	my $group = $id                             ? $threads->cgroup($id)         : undef;
+	my @chain = $group                          ? { is => '/', group => 1 }     : ();
 	my $path  = '';
 	for my $part ($group ? grep {length} split m{/}, $group->{path} : ()) {
 		$path .= "/$part";

@@ -169,18 +169,15 @@ sub _run_delays {
 	my ($self, $tid) = @_;
 	my $code = $self->{ep}->record;
 	my ($switch, $waking) = map { $code->number_of($_) } qw(sched_switch sched_waking);
-	my ($key, @events)    = (pack 'V', $tid);
-	for my $s ($self->{ep}->sections_between(undef, undef, [qw(kernel_bpf kernel_module)])) {
-		my $buf = Tipme::KernelEvents::plain($self->{ep}, $s);
-		for (my $at = index $buf, $key; $at >= 0; $at = index $buf, $key, $at + 1) {
-			my $field = $at % 32;
-			next if $field != 12 && $field != 16 || $at - $field + 32 > length $buf;
-			my ($ts, $type, $state) = unpack 'Q<Cx19C', substr $buf, $at - $field, 32;
-			if ($type == $switch) {
-				push @events, [ $ts, $field == 16 ? 'comes' : $state ? 'sleeps' : 'waits' ];
-			} elsif ($type == $waking && $field == 12) {
-				push @events, [ $ts, 'woken' ];
-			}
+	my $all = Tipme::KernelEvents->of_thread($self->{ep}, $tid);
+	my @events;
+	for (my $at = 0; $at < length $all; $at += 32) {
+		my ($ts, $type, $whose, $other, $d) = unpack 'Q<Cx3VVx8V', substr $all, $at, 32;
+		if ($type == $switch) {
+			push @events, [ $ts, $d & 255 ? 'sleeps' : 'waits' ] if $whose == $tid;
+			push @events, [ $ts, 'comes' ]                       if $other == $tid;
+		} elsif ($type == $waking && $whose == $tid) {
+			push @events, [ $ts, 'woken' ];
 		}
 	}
 	my ($asleep, $woken, @delays) = (1);

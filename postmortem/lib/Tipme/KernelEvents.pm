@@ -30,8 +30,11 @@ my $ODD_TYPE   = do {
 	my ($a, $b, $c, $d) = map { sprintf '\x%02x', $_ } FIRST, LAST, WL_DELIVER, SCREEN_SHOWN;
 	qr/[^$a-$b$c-$d]/s;
 };
-our $MANY = 2_000;    # records, from which on the pass over them is left to C
-my $FEW = 8;          # records away from where one was found last, the next one mostly is
+our $MANY = 2_000;      # records, from which on the pass over them is left to C
+our $MUCH = 4 << 20;    # bytes, from which on the program finds some of them sooner than Perl
+my $TID_AT   = 12;      # byte of a switch or a waking, for whom it is (abi/records.def)
+my $OTHER_AT = 16;      # ... and of whom else
+my $FEW      = 8;       # records away from where one was found last, the next one mostly is
 # Records held at once: in memory, and in a mapped file. Beyond this the earliest sections are left
 # out, and that is said.
 my $MAX        = 4_000_000;
@@ -68,22 +71,77 @@ sub load_only {
 	my ($class, $ep, @types) = @_;
 	my $self = _empty($class, $ep, 0, 1 << 62);
 	$self->{exact_from} = 0;
-	for my $s ($ep->sections_between(undef, undef, \@SOURCES)) {
-		my $buf = plain($ep, $s);
-		my ($found, @nr) = ('');
-		for my $mark (map { pack 'CC', $_, $SIZE / 8 } @types) {
-			for (my $at = index $buf, $mark; $at >= 0; $at = index $buf, $mark, $at + 1) {
-				next if $at % $SIZE != 8 || $at + $SIZE - 8 > length $buf;
-				$found .= substr $buf, $at - 8, $SIZE;
-				push @nr, 1 + ($at - 8) / $SIZE;
-			}
-		}
-		$self->_columns($s, $found);
+	my @sections = $ep->sections_between(undef, undef, \@SOURCES);
+	my $picked   = _picked($ep, \@sections, 'types', @types);
+	for my $k (0 .. $#sections) {
+		my ($found, @nr) =
+			$picked
+			? _by_types($picked->[$k], @types)
+			: _with_types(plain($ep, $sections[$k]), @types);
+		$self->_columns($sections[$k], $found);
 		substr $self->{nr}, -4 * @nr, 4 * @nr, pack 'N*', @nr if @nr;
 	}
 	$self->_order;
 	$self->_index;
 	return $self;
+}
+
+# The records of some kinds in those of a section, kind by kind: (them, their numbers)
+sub _with_types {
+	my ($buf,   @types) = @_;
+	my ($found, @nr)    = ('');
+	for my $mark (map { pack 'CC', $_, $SIZE / 8 } @types) {
+		for (my $at = index $buf, $mark; $at >= 0; $at = index $buf, $mark, $at + 1) {
+			next if $at % $SIZE != 8 || $at + $SIZE - 8 > length $buf;
+			$found .= substr $buf, $at - 8, $SIZE;
+			push @nr, 1 + ($at - 8) / $SIZE;
+		}
+	}
+	return ($found, @nr);
+}
+
+# The same, of what the program has picked.
+sub _by_types {
+	my ($picked, @types) = @_;
+	my (%of, %nr);
+	my @all = unpack "(Va$SIZE)*", $picked;
+	while (my ($nr, $record) = splice @all, 0, 2) {
+		my $type = vec $record, 8, 8;
+		$of{$type} .= $record;
+		push @{ $nr{$type} }, $nr;
+	}
+	return (join('', map { $_ // '' } @of{@types}), map { @{ $_ // [] } } @nr{@types});
+}
+
+# As Tipme::Columns::picked has it; undef where Perl has to look, or is faster
+sub _picked {
+	my ($ep, $sections, @what) = @_;
+	my $bytes = 0;
+	$bytes += $_->{body_len} for @$sections;
+	return      if $bytes < $MUCH;
+	_check($ep) if grep { !defined $_->{plain} } @$sections;
+	return      if grep { !$_->{plain} } @$sections;
+	return Tipme::Columns::picked($ep, $sections, @what);
+}
+
+# of_thread(EPISODE, TID): all records that have its number where a switch or a waking has one, as
+# bytes, in the order of the sections
+sub of_thread {
+	my ($class, $ep, $tid) = @_;
+	my @sections = $ep->sections_between(undef, undef, [qw(kernel_bpf kernel_module)]);
+	my $picked   = _picked($ep, \@sections, 'tid', $tid);
+	return join '', map { unpack "(x4a$SIZE)*", $_ } @$picked if $picked;
+	my ($key, $found) = (pack('V', $tid), '');
+	for my $s (@sections) {
+		my ($buf, $last) = (plain($ep, $s), -1);
+		for (my $at = index $buf, $key; $at >= 0; $at = index $buf, $key, $at + 1) {
+			my ($field, $begin) = ($at % $SIZE, $at - $at % $SIZE);
+			next if $field != $TID_AT && $field != $OTHER_AT || $begin == $last;
+			next if $begin + $SIZE > length $buf;
+			$found .= substr $buf, $last = $begin, $SIZE;
+		}
+	}
+	return $found;
 }
 
 sub _empty {
@@ -149,9 +207,15 @@ sub _exact {
 # who look into raw records take them from here: those of a later minor version may be longer.
 sub plain {
 	my ($ep, $s) = @_;
-	Tipme::Columns::check($ep, [ $ep->sections_between(undef, undef, \@SOURCES) ])
-		if !defined $s->{plain} && !$ep->{plain_checked}++;
+	_check($ep) if !defined $s->{plain};
 	return $s->{plain} ? $ep->section_bytes($s) : normal({ ep => $ep }, $s);
+}
+
+sub _check {
+	my ($ep) = @_;
+	Tipme::Columns::check($ep, [ $ep->sections_between(undef, undef, \@SOURCES) ])
+		if !$ep->{plain_checked}++;
+	return;
 }
 
 # normal(SECTION): the same, of kinds that we know only; whatever is wrong with it is noted

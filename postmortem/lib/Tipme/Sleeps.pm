@@ -62,27 +62,22 @@ sub _of {
 # [ ns, woken, waker => TID, context =>, stack_id => ], [ ns, comes ], [ ns, STATE ] of one that
 # leaves to sleep
 sub _records {
-	my ($self, $tid)    = @_;
-	my ($key,  @events) = (pack 'V', $tid);
-	for my $s ($self->{ep}->sections_between(undef, undef, [qw(kernel_bpf kernel_module)])) {
-		my $buf = Tipme::KernelEvents::plain($self->{ep}, $s);
-		for (my $at = index $buf, $key; $at >= 0; $at = index $buf, $key, $at + 1) {
-			my $field = $at % $SIZE;
-			next if $field != 12 && $field != 16 || $at - $field + $SIZE > length $buf;
-			my ($ts, $type, $a, $b, $d) = unpack 'Q<Cx7V2x4V', substr $buf, $at - $field, $SIZE;
-			if ($type == Tipme::KernelEvents::SWITCH) {
-				if    ($field == 16) { push @events, [ $ts, 'comes' ] }
-				elsif (!($d >> PREEMPTED) && ($d >> PREV_STATE & 255) != $RUNNABLE) {
-					push @events, [ $ts, $STATE{ $d >> PREV_STATE & 255 } // 'unknown' ];
-				}
-			} elsif ($type == Tipme::KernelEvents::WAKING && $field == 12) {
-				my $context = $CONTEXT{ $d >> CONTEXT & 255 } // 'unknown';
-				push @events,
-					[
-					$ts, 'woken', waker => $context eq 'task' && $a != $tid ? $a : 0,
-					context => $context, stack_id => $b
-					];
-			}
+	my ($self, $tid) = @_;
+	my $all = Tipme::KernelEvents->of_thread($self->{ep}, $tid);
+	my @events;
+	for (my $at = 0; $at < length $all; $at += $SIZE) {
+		my ($ts, $type, $whose, $other, $stack, $d) = unpack 'Q<Cx3V3x4V', substr $all, $at, $SIZE;
+		if ($type == Tipme::KernelEvents::SWITCH) {
+			push @events, [ $ts, $STATE{ $d >> PREV_STATE & 255 } // 'unknown' ]
+				if $whose == $tid && !($d >> PREEMPTED) && ($d >> PREV_STATE & 255) != $RUNNABLE;
+			push @events, [ $ts, 'comes' ] if $other == $tid;
+		} elsif ($type == Tipme::KernelEvents::WAKING && $whose == $tid) {
+			my $context = $CONTEXT{ $d >> CONTEXT & 255 } // 'unknown';
+			push @events,
+				[
+				$ts, 'woken', waker => $context eq 'task' && $other != $tid ? $other : 0,
+				context => $context, stack_id => $stack
+				];
 		}
 	}
 	return @events;

@@ -134,8 +134,9 @@ sub at {
 		}
 		if !$tid;
 	# Between what is known of it, and of whom it came from, it stays the same.
-	my $key = "$tid " . $self->_epoch($tid, $t);
-	return $self->{memo}{$key} if $self->{memo}{$key};
+	my $key  = "$tid " . $self->_epoch($tid, $t);
+	my $memo = $self->{memo}{$key};
+	return $memo if $memo;
 	my $who = $self->_at($tid, $t, $depth // 0);
 	$self->{memo} = {} if keys %{ $self->{memo} } > 50_000;
 	return $self->{memo}{$key} = $who;
@@ -158,8 +159,9 @@ sub _known {
 # How many of the times at which something is known of a thread lie at or before a time.
 sub _epoch {
 	my ($self, $tid, $t) = @_;
-	my $known = $self->_known($tid);
+	my $known = $self->{known}{$tid} // $self->_known($tid);
 	my ($lo, $hi) = (0, scalar @$known);
+	return $hi if !$hi || $known->[-1] <= $t;
 	while ($lo < $hi) {
 		my $m = ($lo + $hi) >> 1;
 		if   ($known->[$m] <= $t) { $lo = $m + 1 }
