@@ -13,6 +13,7 @@ use Tipme::Kernel;
 use Tipme::KernelEvents;
 use Tipme::TaskStates;
 use Tipme::Test::Episode;
+use Tipme::Test::Stacks qw(stack_text);
 use Tipme::Threads;
 
 my @warnings;
@@ -24,13 +25,15 @@ my ($FROM, $TO) = (1_000_000, 2_000_000);
 # states(CODE): TaskStates of [FROM, TO) of the episode that CODE writes
 sub states {
 	my ($code, %o) = @_;
-	my $b = Tipme::Test::Episode->new(trigger_ns => 3_000_000, first_ns => 100, %o);
+	my $exact = delete $o{exact_from};
+	my $b     = Tipme::Test::Episode->new(trigger_ns => 3_000_000, first_ns => 100, %o);
 	$b->switch($_, 1000 + $_, 9990 + $_, 0, 'sleeping') for 0, 1;
 	$code->($b);
 	my $ep      = Tipme::Episode->open($b->write("$tmp/e" . ++$n));
 	my $threads = Tipme::Threads->new($ep);
 	my $ev      = Tipme::KernelEvents->load($ep, $FROM, $TO);
 	$threads->add_events($ev);
+	$ev->{exact_from} = $exact if $exact;
 	return Tipme::TaskStates->new($ev, $threads, $FROM, $TO);
 }
 
@@ -321,6 +324,36 @@ $s = states(
 	}
 );
 is($s->state_at(7, 1_900_000), 'stopped', 'a sleep that lasts is what the last picture says');
+
+# --- what one CPU had to say is there from 600 on only: the thread ran there meanwhile, and was
+# stopped. A picture says since when. ---
+$s = later_cpu(since_ns => 300_000, state => 'stopped');
+is(short($s, 7), 'stopped@0 runnable@400',    'another sleep than the last one that is recorded');
+is($s->intervals(7)->[0]{real_from}, 300_000, '... since then');
+$s = later_cpu(since_ns => 200_000, state => 'sleeping');
+is($s->intervals(7)->[0]{real_from}, 200_000, 'the same sleep, in the picture, too');
+$s = later_cpu(since_ns => 300_000, state => 'stopped', ts_ns => 1_500_000);
+is($s->state_at(7, 1_200_000), 'sleeping', 'a picture that was taken after it tells nothing of it');
+$s = later_cpu(stack => 'stop');
+is(short($s, 7), 'stopped@0 runnable@400', 'nor is there one: the stack says that it was stopped');
+$s = later_cpu(stack => 'poll');
+is(short($s, 7),                     'sleeping@0 runnable@400', '... or not');
+is($s->intervals(7)->[0]{real_from}, 200_000, '... since the last sleep that is recorded');
+
+sub later_cpu {
+	my (%picture) = @_;
+	my $stack = delete $picture{stack};
+	return states(
+		sub {
+			my ($b) = @_;
+			$b->thread(7, 'a', ts_ns => 700_000, %picture) if %picture;
+			$b->switch(0, 200_000, 7, 0, 'sleeping');
+			$b->stack(5, stack_text($stack)) if $stack;
+			$b->wake(0, 1_400_000, 7, 8, stack_id => $stack ? 5 : 0);
+		},
+		exact_from => 600_000
+	);
+}
 
 # --- switches that were lost: who leaves a CPU has run there since the last switch that is known,
 # and who came then has not ---

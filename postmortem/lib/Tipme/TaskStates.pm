@@ -5,6 +5,7 @@ package Tipme::TaskStates;
 use strict;
 use warnings;
 no warnings 'portable';    # numbers of 64 bits
+use parent qw(Tipme::Pictured);
 use Carp qw(croak);
 use List::Util qw(sum0);
 use Tipme::Columns;
@@ -245,7 +246,10 @@ sub _build {
 	my $exact = $ev->exact_from;
 	for my $i (@$events) {
 		# Before that time some CPU's records are not there: what the thread seemed to do may be out of date by now.
-		if ($m->{cur} && $m->{t} < $exact && vec($ev->{ts}, $i, 64) >= $exact && !$self->_agrees($m, $i)) { $self->_restart($m, $exact) }
+		if ($m->{cur} && $m->{t} < $exact && vec($ev->{ts}, $i, 64) >= $exact) {
+			if (!$self->_agrees($m, $i))        { $self->_restart($m, $exact) }
+			elsif ($m->{cur}{kind} eq 'blocked') { $self->_later_sleep($m, $i) }
+		}
 		$self->_start($m, $i) if !$m->{cur};
 		my $type = vec $ev->{type}, $i, 8;
 		if    ($type == Tipme::KernelEvents::SWITCH) { vec($ev->{tid}, $i, 32) == $tid ? $self->_leaves($m, $i) : $self->_comes($m, $i) }
@@ -320,28 +324,8 @@ sub _beginning {
 	return $ev->count && vec($ev->{ts}, 0, 64) < $self->{from} ? vec($ev->{ts}, 0, 64) : $self->{from};
 }
 
-sub _blocked_in {
-	my ($self, $p) = @_;
-	return 'unknown' if !$p || $p->{state} == $RUNNABLE || $p->{state} == $RUNNING;
-	return $STATE{ $p->{state} } // 'unknown';
-}
-
-# A thread that no record names: it did all the time what the pictures say.
-sub _only_pictures {
-	my ($self, $m) = @_;
-	my $p = $self->{threads}->picture_at($m->{tid}, $self->{to});
-	my %cur = (from => $m->{since} // $self->_beginning, guessed => 1);
-	if    (!$p)                        { @cur{qw(kind state)} = ('blocked', 'unknown') }
-	elsif ($p->{state} == $RUNNING)    { @cur{qw(kind cpu irq_ns softirq_ns)} = ('running', $p->{cpu}, 0, 0) }
-	elsif ($p->{state} == $RUNNABLE)   { @cur{qw(kind how cpu)} = ('runnable', 'unknown', $p->{cpu}) }
-	elsif ($p->{state} == $DEAD)       { $cur{kind} = 'absent' }
-	else                               { @cur{qw(kind state)} = ('blocked', $self->_blocked_in($p)) }
-	delete $cur{guessed} if $p && $p->{since_ns} && $p->{since_ns} <= $self->{from};
-	$m->{cur} = \%cur;
-}
-
-# From T on it does something else: NEW begins there. Called for each record, so it copies nothing.
-sub _turn {
+# turn(IN HAND, T, NEW): from T on it does something else: NEW begins there. Called for each record, so it copies nothing.
+sub turn {
 	my ($m, $t, $new) = @_;
 	my $cur = $m->{cur};
 	$cur->{to} = $t;
@@ -360,15 +344,15 @@ sub _leaves {
 		my $came = $self->_switch_before($i);
 		$came = $cur->{from} if !defined $came || $came < $cur->{from};
 		my $exec = $cur->{kind} eq 'absent' ? $self->_next_exec($m, 1) : undef;
-		_turn($m, $came, { from => $came, kind => 'running', cpu => vec($ev->{cpu}, $i, 16), guessed => 1, defined $exec ? (was => $ev->exec_old_tid($exec)) : () });
+		turn($m, $came, { from => $came, kind => 'running', cpu => vec($ev->{cpu}, $i, 16), guessed => 1, defined $exec ? (was => $ev->exec_old_tid($exec)) : () });
 		$cur = $m->{cur};
 	}
 	my ($irq, $softirq) = ($ev->sched_switch_irq_ns($i), $ev->sched_switch_softirq_ns($i));
 	@$cur{qw(irq_ns softirq_ns)} = ($irq, $softirq);
 	$cur->{saturated} = 1 if $irq == $SATURATED || $softirq == $SATURATED;
-	if ($preempted || $state == $RUNNABLE) { _turn($m, $t, { from => $t, kind => 'runnable', how => 'preempted', cpu => vec($ev->{cpu}, $i, 16), leave => $i }) }
-	elsif ($state == $DEAD)                { _turn($m, $t, { from => $t, kind => 'absent' }) }
-	else                                   { _turn($m, $t, { from => $t, kind => 'blocked', state => $STATE{$state} // 'unknown', leave => $i }) }
+	if ($preempted || $state == $RUNNABLE) { turn($m, $t, { from => $t, kind => 'runnable', how => 'preempted', cpu => vec($ev->{cpu}, $i, 16), leave => $i }) }
+	elsif ($state == $DEAD)                { turn($m, $t, { from => $t, kind => 'absent' }) }
+	else                                   { turn($m, $t, { from => $t, kind => 'blocked', state => $STATE{$state} // 'unknown', leave => $i }) }
 	$m->{pending} = undef if $m->{cur}{kind} ne 'blocked';
 }
 
@@ -384,11 +368,11 @@ sub _comes {
 	elsif ($cur->{kind} eq 'blocked') { $cur->{guessed} = 1; $self->_picture_of_sleep($m, $cur, $t) }
 	$m->{pending} = undef;
 	my $cpu = vec $ev->{cpu}, $i, 16;
-	_turn($m, $t, { from => $t, kind => 'running', cpu => $cpu, prio => vec($ev->{d}, $i, 32) >> NEXT_PRIO & 255, irq_ns => 0, softirq_ns => 0, come => $i });
+	turn($m, $t, { from => $t, kind => 'running', cpu => $cpu, prio => vec($ev->{d}, $i, 32) >> NEXT_PRIO & 255, irq_ns => 0, softirq_ns => 0, come => $i });
 	# Its leaving was lost, if somebody else leaves this CPU next. That one is taken to have run ever since, and this one not at all.
 	my $next = $self->switch_after($i, $cpu);
 	return if !defined $next || vec($ev->{tid}, $next, 32) == $m->{tid} || ($self->_next_exec($m, 0) // $next) < $next;
-	_turn($m, $t, { from => $t, kind => 'blocked', state => 'unknown', guessed => 1 });
+	turn($m, $t, { from => $t, kind => 'blocked', state => 'unknown', guessed => 1 });
 }
 
 # The time of the switch of the same CPU before that of an index; switch_after(INDEX, CPU): the index of the one after it; undef: there is none
@@ -433,7 +417,7 @@ sub _woken {
 	@$cur{qw(wake stack_id)} = ($i, vec($ev->{b}, $i, 32));
 	$m->{pending} = undef;
 	my $t = vec $ev->{ts}, $i, 64;
-	_turn($m, $t, { from => $t, kind => 'runnable', how => 'woken', wake => $i, cpu => $ev->sched_waking_wakee_cpu($i) });
+	turn($m, $t, { from => $t, kind => 'runnable', how => 'woken', wake => $i, cpu => $ev->sched_waking_wakee_cpu($i) });
 }
 
 sub _forked {
@@ -442,7 +426,7 @@ sub _forked {
 	%{ $m->{cur} } = (from => $m->{cur}{from}, kind => 'absent') if $m->{cur}{guessed};
 	$m->{pending} = undef;
 	my $t = vec $ev->{ts}, $i, 64;
-	_turn($m, $t, { from => $t, kind => 'runnable', how => 'forked', parent => vec($ev->{tid}, $i, 32), fork => $i, cpu => vec($ev->{cpu}, $i, 16) });
+	turn($m, $t, { from => $t, kind => 'runnable', how => 'forked', parent => vec($ev->{tid}, $i, 32), fork => $i, cpu => vec($ev->{cpu}, $i, 16) });
 }
 
 # Of the execs that are to come the first, if by it the thread becomes the first of its process (1), or its number goes (0).
@@ -460,26 +444,11 @@ sub _exec {
 	my $t = vec $ev->{ts}, $i, 64;
 	shift @{ $m->{execs} };
 	if (vec($ev->{tid}, $i, 32) == $m->{tid}) {
-		_turn($m, $t, { from => $t, kind => 'running', cpu => vec($ev->{cpu}, $i, 16), irq_ns => 0, softirq_ns => 0, was => $ev->exec_old_tid($i) }) if $cur->{kind} ne 'running';
+		turn($m, $t, { from => $t, kind => 'running', cpu => vec($ev->{cpu}, $i, 16), irq_ns => 0, softirq_ns => 0, was => $ev->exec_old_tid($i) }) if $cur->{kind} ne 'running';
 	}
 	elsif ($cur->{kind} eq 'blocked' && $cur->{guessed}) { %$cur = (from => $cur->{from}, kind => 'absent') }
-	else                                                 { _turn($m, $t, { from => $t, kind => 'absent' }) }
+	else                                                 { turn($m, $t, { from => $t, kind => 'absent' }) }
 	$m->{pending} = undef;
-}
-
-# A sleep without a waking (it lasts, or the record was lost): a picture taken meanwhile knows its stack, and may know its state better.
-sub _picture_of_sleep {
-	my ($self, $m, $sleep, $to) = @_;
-	for my $p ($self->{threads}->pictures($m->{tid})) {
-		next if $p->{ts_ns} < $sleep->{from} || defined $to && $p->{ts_ns} > $to || $p->{state} == $RUNNABLE || $p->{state} == $RUNNING;
-		# A sleep that began after what is looked at is another one.
-		next if $p->{since_ns} >= $self->to;
-		$sleep->{stack_id} = $p->{stack_id} if $p->{stack_id};
-		my $state = $STATE{ $p->{state} } // 'unknown';
-		# A sleep that lasts is what the last picture says, though a switch between may have been lost.
-		next if $sleep->{state} eq $state || defined $to && $sleep->{state} ne 'unknown';
-		@$sleep{qw(state guessed)} = ($state, $sleep->{state} eq 'unknown' ? $sleep->{guessed} : 1);
-	}
 }
 
 # The list covers [from, to) and no more; what lay at its edges is cut there.

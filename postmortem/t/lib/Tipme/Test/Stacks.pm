@@ -27,6 +27,10 @@ my %STACK = (
 		'do_epoll_wait+0x548;__x64_sys_epoll_wait+0x5a;do_syscall_64+0x71',
 		'real: firefox-page-paused'
 	],
+	stop => [
+		'do_signal_stop+0x16f;get_signal+0x242;arch_do_signal_or_restart+0x71;exit_to_user_mode_loop+0x6b;do_syscall_64+0x250',
+		'recorded: 6.18, tests/wayland-compositors.t: Xwayland, stopped'
+	],
 	select => [
 		'poll_schedule_timeout.constprop.0+0x37;do_select+0x63a;core_sys_select+0x275;do_pselect.constprop.0+0xc5',
 		'real: tk-notes-file-lock'
