@@ -290,6 +290,23 @@ is_deeply(
 	'... which is not the client: that is woken first'
 );
 
+# One that writes what it has sent late wakes even before that the server that brought it.
+sub late_writer {
+	my (%o) = @_;
+	my $s = story(no_usual => 1);
+	for (1000, 1200, 1400) {
+		$s->wake(1, $_ - 0.1, SERVER, 999, 'epoll') if !$o{by_itself};
+		$s->enter($_, no_wake => 1, with => { pid => SERVER });
+		$s->wake(1, $_ + 0.25, 999, SERVER, 'poll')->wake(1, $_ + 2.2, CLIENT, SERVER, 'poll');
+		$s->draw($_ + 3, undef, with => { pid => SERVER });
+	}
+	my ($x) = sources($s);
+	return [ map { $_->{pid} } $x->all('deliver') ];
+}
+is_deeply(late_writer(), [ (CLIENT) x 3 ],
+	'... and is woken even before, but had brought the keys');
+is_deeply(late_writer(by_itself => 1), [ (999) x 3 ], '... who brought none is the client');
+
 # 3. Which deliveries are one event.
 $s = story(no_usual => 1)->enter(1000);
 $s->told(1000.195, 'wl_deliver', object => 12, kind => 'key_press', what => 'keyboard');

@@ -7,13 +7,13 @@ package Tipme::DisplaySource::Wayland;
 use strict;
 use warnings;
 no warnings 'portable';    # numbers of 64 bits
-use parent qw(Tipme::DisplaySource);
+use parent                      qw(Tipme::DisplaySource);
+use Tipme::DisplaySource::Edges qw(edges);
 use Tipme::KernelEvents;
 use Tipme::Record::Layout;
 use Tipme::Sleeps;
 use Tipme::Threads;
 
-my $SIZE      = 32;                  # bytes of a record of the kernel's side (abi/records.def)
 my $NS_PER_MS = 1_000_000;
 my $SAME_NS   = $NS_PER_MS;          # a client with two keyboards is told twice of one key
 my $HELD_NS   = 2_000_000_000;       # an input method makes text of a key within this
@@ -120,8 +120,10 @@ sub _complete {
 # whom it wakes after sending it something.
 sub _name_clients {
 	my ($self, $ep, $threads) = @_;
-	my @woken   = $self->_woken($ep, $threads);
-	my %claimed = map { $_->[0]{pid} => 1 } values %{ $self->{clients} };
+	my ($to, $from) = edges($ep, $threads, $self->{pid});
+	my @woken   = grep { $_->[5] == $self->{tid} } @$to;
+	my @asked   = grep { $_->[5] == $self->{tid} } @$from;
+	my %claimed = map  { $_->[0]{pid} => 1 } values %{ $self->{clients} };
 	# What led to that stays with the sender of a bundle.
 	my $own = ($ep->manifest->{bundle} // {})->{event} // {};
 	for my $records (values %{ $self->{clients} }) {
@@ -134,12 +136,15 @@ sub _name_clients {
 			next;
 		}
 		next if $claims != $self->{pid} && $n->{$claims};
-	   # Who was always busy was never woken; and nobody is accused of what another says of him.
-	   # A compositor in the window of another server wakes that for each picture, too: so he counts
-	   # who is woken first.
-		my @sent  = grep { defined $_->{what} } @$records;
-		my $of    = _woken_first(\@woken, \@sent);
-		my ($pid) = sort { $of->{$b} <=> $of->{$a} || $a <=> $b } grep { !$claimed{$_} } keys %$of;
+		# Who was always busy was never woken; and nobody is accused of what another says of him.
+		# A compositor in the window of another server wakes that for each picture, too, some even
+		# before they write what they have sent. Who brings the events does not get them, and of
+		# the others he counts who is woken first.
+		my @sent   = grep { defined $_->{what} } @$records;
+		my $brings = _asked_last(\@asked, \@sent);
+		my @others = grep { 2 * ($brings->{ $_->[1] } // 0) <= @sent } @woken;
+		my $of     = _woken_first(\@others, \@sent);
+		my ($pid)  = sort { $of->{$b} <=> $of->{$a} || $a <=> $b } grep { !$claimed{$_} } keys %$of;
 		$pid = 0 if !defined $pid || $of->{$pid} * 2 < @sent;
 		$pid = $claims
 			if !$pid
@@ -154,23 +159,6 @@ sub _same_user {
 	my ($threads, $pid, $other, $t) = @_;
 	my ($a, $b) = map { $threads->at($_, $t)->{uid} } $pid, $other;
 	return defined $a && defined $b && $a == $b;
-}
-
-# [ ns, process ] of what the compositor's thread woke, but its own
-sub _woken {
-	my ($self, $ep, $threads) = @_;
-	my ($key, @woken) = (pack 'V', $self->{tid});
-	for my $s ($ep->sections_between(undef, undef, [qw(kernel_bpf kernel_module)])) {
-		my $buf = Tipme::KernelEvents::plain($ep, $s);
-		for (my $at = index $buf, $key; $at >= 0; $at = index $buf, $key, $at + 1) {
-			next if $at % $SIZE != 16 || $at + 16 > length $buf;
-			my ($ts, $type, $tid, $context) = unpack 'Q<Cx3Vx14C', substr $buf, $at - 16, $SIZE;
-			next if $type != Tipme::KernelEvents::WAKING || $context;
-			my $pid = $threads->at($tid, $ts)->{pid} // 0;
-			push @woken, [ $ts, $pid ] if $pid && $pid != $self->{pid};
-		}
-	}
-	return sort { $a->[0] <=> $b->[0] } @woken;
 }
 
 # { process => after how many of the records it was woken soon }
@@ -194,6 +182,17 @@ sub _woken_first {
 	for my $r (sort { $a->{ts_ns} <=> $b->{ts_ns} } @$records) {
 		$k++ while $k < @$woken && $woken->[$k][0] < $r->{ts_ns};
 		$n{ $woken->[$k][1] }++ if $k < @$woken && $woken->[$k][0] < $r->{ts_ns} + $TURN_NS;
+	}
+	return \%n;
+}
+
+# { process => before how many of the records it was the last to wake the compositor, and soon }
+sub _asked_last {
+	my ($asked, $records) = @_;
+	my ($k,     %n)       = (0);
+	for my $r (sort { $a->{ts_ns} <=> $b->{ts_ns} } @$records) {
+		$k++ while $k < @$asked && $asked->[$k][0] < $r->{ts_ns};
+		$n{ $asked->[ $k - 1 ][1] }++ if $k && $asked->[ $k - 1 ][0] >= $r->{ts_ns} - $TURN_NS;
 	}
 	return \%n;
 }
