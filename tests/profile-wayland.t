@@ -238,7 +238,7 @@ sub nested {
 # whose key it was. Each counts once, either way.
 sub x_clients {
 	$stage = Tipme::WaylandStage->new;
-	my %x     = (DISPLAY => $stage->wait_for(sub { $stage->x_display }, 'the X display'));
+	my %x     = (DISPLAY => $stage->x_display);
 	my $drawn = $stage->said(qr/wl_surface\@\d+\.commit/);
 	my $xterm = $stage->spawn(\%x, qw(xterm -e /bin/cat));
 	$stage->wait_for(sub { $stage->said(qr/wl_surface\@\d+\.commit/) > $drawn + 1 }, 'xterm');

@@ -7,7 +7,7 @@ use warnings;
 no warnings 'portable';    # numbers of 64 bits
 use Exporter qw(import);
 
-our @EXPORT_OK = qw(allowed_cpus can_compute compute computed hog keep_to prefer starved_by);
+our @EXPORT_OK = qw(allowed_cpus can_compute compute computed favour hog keep_to prefer starved_by);
 
 use constant SIGNAL => 44;    # as in tests/computing.c
 
@@ -30,6 +30,19 @@ sub prefer {
 	my (@pids) = @_;
 	system "chrt -a -r -p 1 $_ >/dev/null 2>&1" for @pids;
 	return sub { system "chrt -a -o -p 0 $_ >/dev/null 2>&1" for @pids; return };
+}
+
+# favour(PID): the same of one that computes: of each second the kernel keeps a real-time one from
+# its CPU for 50 ms
+sub favour {
+	my ($pid) = @_;
+	my $nice = sub {
+		my ($to) = @_;
+		setpriority 0, $_, $to for map {m{(\d+)\z}} glob "/proc/$pid/task/*";
+		return;
+	};
+	$nice->(-20);
+	return sub { $nice->(0) };
 }
 
 # hog(CPU, SECONDS): a process named mixer that has it for so long; it has begun. It makes itself

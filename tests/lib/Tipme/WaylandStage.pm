@@ -104,11 +104,15 @@ sub _nest {
 
 sub compositor { return $_[0]{compositor} }
 
-# x_display(): the X display that the compositor has for X clients; undef: none
+# x_display(): the X display that the compositor has for X clients. It makes that after its own.
 sub x_display {
 	my ($self) = @_;
-	return Tipme::Nested::x_display($self->{compositor});
+	return $self->wait_for(
+		sub { Tipme::Nested::x_display($self->{compositor}) },
+		'a display for X clients'
+	);
 }
+
 sub debug_log { my ($self) = @_; return $self->{log} // "$self->{dir}/$self->{compositor}.err" }
 
 # spawn({ENVIRONMENT}, COMMAND): starts it as the session's user; its pid
