@@ -86,6 +86,9 @@ sub key_to_hand {
 		->run(1, $t + 0.22, $t + 0.24, READER, 'sleeping');
 	# The reader has a compiler look first, and the one that takes the event does so, too.
 	compiles($s, $t + 0.225, READER) if $o{compiler};
+	$s->wake(0, $t + 0.8, READER, COMPILER, 'futex')
+		->run(0, $t + 0.85, $t + 0.9, READER, 'sleeping')
+		if $o{back};
 	$s->wake(1, $t + 0.23, HAND, READER, 'futex')->run(1, $t + 0.25, $until, HAND, 'sleeping');
 	compiles($s, $t + 1, HAND) if $o{compiler};
 	return $s;
@@ -195,6 +198,14 @@ ends(
 );
 ends(
 	judged(
+		'... which once wakes the one that reads', sent_later(compiler => 1, back => 1),
+		'app-compute', 'xterm', 0.6, 0.62
+	),
+	650.6,
+	'... up to what the server got then'
+);
+ends(
+	judged(
 		'... which keeps the server for a while, when another clock ticks',
 		sent_later(long => 1), 'app-compute', 'xterm', 0.6, 0.62
 	),
@@ -291,22 +302,34 @@ sub looks_by_the_clock {
 		for $o{seldom} ? map { 640 + 40 * $_ } 2 .. 8 : ();
 	my $asks = $o{asks} // 1;
 	$s->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping');
+	# Or the service was stopped before.
+	$s->wake(0, 900, SERVICE, 600, 'poll')->run(1, 900.1, 900.2, SERVICE, 'stopped')
+		->run(0, 899.9, 900.3, 600, 'sleeping')
+		->wake(1, 1000.9, BUS, CLIENT, 'epoll')->run(0, 1000.95, 1001.1, BUS, 'sleeping')
+		if $o{stopped};
 	$s->wake(1, 1000.9, BUS, CLIENT, 'epoll')->run(0, 1000.95, 1001.1, BUS, 'sleeping')
 		->wake(0, 1001.05, SERVICE, BUS, 'epoll')
 		->run(0, 1001.2, 1002, SERVICE, $o{done} || $o{brought} ? 'runnable' : 'sleeping')
-		if $asks;
-	my $t = $naps->(1001, 1500) + 20;
+		if $asks && !$o{stopped};
+	my ($gap, $t) = ($o{long} // 12, $naps->(1001, $o{long} ? 1900 : 1500));
+	$t += $gap + 8;
 	# Or the service has done it, and the next look finds that.
 	$s->run(0, 1002, $t - 3, SERVICE, 'sleeping') if $o{done};
 	# Or what it brings ends a nap, over the bus, and is looked at when the next one is over.
-	if (my $by = $o{brought}) {
+	if (my $c = $o{stopped} ? $t - $gap - 2 : 0) {
+		$s->run(0, $c - 0.1, $c + 0.05, 600, 'sleeping')->wake(0, $c, SERVICE, 600)
+			->run(1, $c + 0.1, $c + 1, SERVICE, 'sleeping')
+			->wake(1, $c + 0.9, BUS, SERVICE, 'epoll')
+			->run(1, $c + 1.1, $c + 1.4, BUS, 'sleeping')->wake(1, $c + 1.3, CLIENT, BUS, 'poll')
+			->run(1, $c + 1.5, $c + 1.8, CLIENT, 'sleeping');
+	} elsif (my $by = $o{brought}) {
 		$s->wake(
-			0, $t - 12.1, $by,
+			0, $t - $gap - 0.1, $by,
 			$by == BUS ? (SERVICE, 'epoll') : (0, 'nanosleep', context => 'hardirq')
-		)->run(1, $t - 12, $t - 11.8, $by, 'sleeping');
-		$s->wake(1, $t - 11.9, CLIENT, $by, 'poll')
-			->run(1, $t - 11.7, $t - 11.6, CLIENT, 'sleeping');
-		$s->run(0, 1002, $t - 11.5, SERVICE, 'sleeping');
+		)->run(1, $t - $gap, $t - $gap + 0.2, $by, 'sleeping');
+		$s->wake(1, $t - $gap + 0.1, CLIENT, $by, 'poll')
+			->run(1, $t - $gap + 0.3, $t - $gap + 0.4, CLIENT, 'sleeping');
+		$s->run(0, 1002, $t - $gap + 0.5, SERVICE, 'sleeping');
 	}
 	$s->wake(1, $t, CLIENT, 0, 'poll', context => 'hardirq')
 		->run(1, $t + 0.1, $t + 3, CLIENT, 'sleeping')->draw($t + 2.8)->hotkey(3500);
@@ -324,6 +347,11 @@ judged(
 judged(
 	'an answer comes in the midst of a nap, and is looked at when it is over',
 	looks_by_the_clock(brought => BUS), 'ipc-wait', 'service', 0.9, 1
+);
+judged(
+	'... before a nap that is long, by one that was stopped',
+	looks_by_the_clock(stopped => 1, long => 60),
+	'stopped', 'service', 0.8, 1
 );
 judged(
 	'... somebody who was not asked ends a nap', looks_by_the_clock(brought => 600), 'none',

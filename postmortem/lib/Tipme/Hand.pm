@@ -63,7 +63,8 @@ sub _other_hand {
 	return;
 }
 
-# { thread => 1 }: those that several threads woke of those to whom some deliveries were handed on
+# { thread => 1 }: those that several threads woke of those to whom some deliveries were handed on;
+# whom the server wakes has no other part, though a worker may wake that one, too
 sub _workers {
 	my ($self, $e, @near) = @_;
 	my $server = $e->{server}{tid};
@@ -78,7 +79,7 @@ sub _workers {
 			$by{$tid}{$by} = 1;
 		}
 	}
-	return { map { $_ => 1 } grep { keys %{ $by{$_} } > 1 } keys %by };
+	return { map { $_ => 1 } grep { keys %{ $by{$_} } > 1 && !$by{$_}{$server} } keys %by };
 }
 
 # The thread that deliveries wake, where it is another one than the one that takes the events;
@@ -143,7 +144,7 @@ sub _first_woken {
 	my ($self, $e, $ev, $by, $from, $to, $workers) = @_;
 	for my $w ($ev->wakings($from, $to, $by)) {
 		my ($tid, $t) = @$w;
-		next if $tid == $by || $workers && $workers->{$tid};
+		next                if $tid == $by || $workers && $workers->{$tid};
 		return [ $tid, $t ] if $self->_is_own($e, $tid, $t);
 	}
 	return;

@@ -28,9 +28,10 @@ my ($TASK, $HARDIRQ) = (0, 4);
 sub new { my ($class, %o) = @_; return bless { %o, runs => {} }, $class }
 
 # run(TID, INTERVAL): the run of naps that a sleep of the thread, as TaskStates has it, belongs to,
-# as far as that sleep: { from (the first nap's begin, ns), to, asked => [ thread of another
-# process, when ], naps (how many) }; undef: it is none. An event that comes meanwhile does not end
-# the run. What the client draws does, but for an echo of one that waits for its own child.
+# as far as that sleep: { from (the first nap's begin, ns), to, last (the last one's begin), asked
+# => [ thread of another process, when ], naps (how many) }; undef: it is none. An event that comes
+# meanwhile does not end the run. What the client draws does, but for an echo of one that waits for
+# its own child.
 sub run {
 	my ($self, $tid, $i) = @_;
 	my $known = $self->{runs}{$tid} //= {};
@@ -66,7 +67,7 @@ sub _find {
 		undef $asked
 			if $asked
 			&& ($child && $asked->[0] != $child || defined $by && !$self->_went_to($asked, $by));
-		last         if $asked;
+		last if $asked;
 		my $ran = 0;
 		undef $i;
 
@@ -86,9 +87,11 @@ sub _find {
 		$known->{ $_->{from} } = undef for @of[ 0 .. ($long || 1) - 1 ];
 		return;
 	}
-	my $run =
-		$asked
-		? { from => $first->{from}, to => $last->{to}, asked => $asked, naps => scalar @of }
+	my $run = $asked
+		? {
+		from  => $first->{from}, to   => $last->{to}, last => $last->{from},
+		asked => $asked,         naps => scalar @of
+		}
 		: undef;
 	$known->{ $_->{from} } = $run for @of;
 	return $run;

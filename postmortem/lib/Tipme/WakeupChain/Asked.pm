@@ -10,7 +10,8 @@ use Tipme::Naps;
 use Tipme::Pacer;
 use Tipme::Reason qw(reason);
 
-my $FOUND_NS = 50_000_000;    # who looks by the clock finds what was done within
+my $FOUND_NS  = 50_000_000;    # who looks by the clock finds what was done within
+my $LOOKED_NS = 1_000_000;     # or when the nap is over that begins within
 my $PEER_NS =
 	20_000_000;    # a thread woken by ours so shortly before ours fell asleep is whom it asked
 my $TRAIL = 64;    # segments of a walk that tell through whom it came to a pacer
@@ -167,7 +168,7 @@ sub _found_by_the_clock {
 	my $done = $run->{done};
 	return 0
 		if $done - $asked < $PEER_NS
-		|| $run->{to} - $done > $FOUND_NS
+		|| $run->{to} - $done > $FOUND_NS && $run->{last} - $done > $LOOKED_NS
 		|| $run->{from} < $self->_bound
 		|| $done - $self->{t} > $FOUND_NS
 		|| $self->{jumped}{$tid};
