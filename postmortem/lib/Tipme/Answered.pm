@@ -161,6 +161,8 @@ sub _drawn {
 # The burst that brings the rest of what the client was about to draw with one, or that one.
 sub _with_the_rest {
 	my ($self, $e, $b) = @_;
+	# What a clock sends after a release may be of the press.
+	return $b if $e->{kind} eq 'key_release';
 	my ($next) = grep { $_->[0] > $b->[1] } @{ $e->{bursts} };
 	my @by     = $next ? $self->{caused}->sends_the_rest($e, $b, $next) : ();
 	return @by ? $next : $b;

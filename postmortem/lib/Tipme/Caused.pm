@@ -85,7 +85,9 @@ sub _caused {
 	return 0 if !defined $tid || $ran <= $e->{deliver_ns};
 	my $chain    = $self->chain($states, $e);
 	my $segments = $chain->walk_once($tid, $e->{deliver_ns}, $ran);
-	my @clock    = grep { $self->_moments->is_own_clock($e, $_, $chain) } $chain->waits;
+	# Whether a clock was set by the press or by its release nobody knows.
+	return 0 if $e->{kind} eq 'key_release' && $self->_has_own_clock($e, $chain);
+	my @clock = grep { $self->_moments->is_own_clock($e, $_, $chain) } $chain->waits;
 	$_->{run} = _one_wait($chain, $_->{tid}, $states->before(@$_{qw(tid to)})) for @clock;
 	my @hops = @clock ? $self->_hops($e, $segments) : ();
 	return 0 if $chain->reached && $self->_of_a_new_client($e, $segments);
@@ -100,7 +102,7 @@ sub _caused {
 	my $slept = $self->_of_another($e, $states, $segments);
 	return $self->_done_meanwhile($e, $b, $states, $slept, $t) ? [] : 0 if $slept;
 	my ($net, $paced, @own) = (0, 0);
-	my $held = $self->{rest}->free_at($e);
+	my $held  = $self->{rest}->free_at($e);
 	my @waits = grep {
 		!$held || $_->{tid} != $held->{tid} || $_->{from} < $held->{from} || $_->{to} > $held->{to}
 	} $chain->waits;
@@ -157,6 +159,13 @@ sub _after_asking {
 	my @before = $rest->timers($tid, $e->{deliver_ns} - $long, $e->{deliver_ns});
 	my @after  = $rest->timers($tid, $run->{asked}[1],         $run->{asked}[1] + $long);
 	return @before < $NAPS || @before * $SELDOM < @after ? 1 : 0;
+}
+
+sub _has_own_clock {
+	my ($self, $e, $chain) = @_;
+	return scalar grep {
+		Tipme::Caused::SetGoing::by_a_timer($_) && $self->_pid($_->{tid}, $_->{to}) == $e->{pid}
+	} $chain->waits;
 }
 
 # The client's own timers have a part in it. Yet it is an answer if they last no longer than a frame
