@@ -168,7 +168,8 @@ sub _found_by_the_clock {
 	my $done = $run->{done};
 	return 0
 		if $done - $asked < $PEER_NS
-		|| $run->{to} - $done > $FOUND_NS && $run->{last} - $done > $LOOKED_NS
+		|| $run->{to} - $done > $FOUND_NS
+		&& ($run->{naps} == 1 || $run->{last} - $done > $LOOKED_NS)
 		|| $run->{from} < $self->_bound
 		|| $done - $self->{t} > $FOUND_NS
 		|| $self->{jumped}{$tid};
