@@ -10,6 +10,7 @@ use POSIX      ();
 use Test::More;
 use Time::HiRes qw(clock_gettime sleep CLOCK_MONOTONIC);
 use lib "$ENV{TIPME_SRCDIR}/helper/demo", "$ENV{TIPME_SRCDIR}/tests/lib";
+use Tipme::Drawn     qw(in_turn);
 use Tipme::ExactPath qw(exact_path);
 use Tipme::Stage;
 use Tipme::Witness qw(undisturbed);
@@ -35,11 +36,14 @@ my $client = $stage->start_client('tipme-stage', $client_program, '-m', 600, '-n
 system('chrt', '-f', '-p', @$_) == 0 or BAIL_OUT('chrt') for [ 10, $client ], [ 40, $d->pid ];
 sleep 0.5;    # until the observer has seen the window
 type_keys(qw(d d d));
-story('the client computes', 'app-compute', 'editor', sub { type_keys(q(c)) });
-story('the client sleeps',   'timer-sleep', 'editor', sub { type_keys(q(s)) });
 # The client is a real-time process, too: to those above it it loses as an ordinary one does to its
 # like.
-story('others keep all CPUs', 'cpu-contention', 'hog', \&starve);
+my %story = (
+	'the client computes'  => [ 'app-compute',    'editor', sub { type_keys(q(c)) } ],
+	'the client sleeps'    => [ 'timer-sleep',    'editor', sub { type_keys(q(s)) } ],
+	'others keep all CPUs' => [ 'cpu-contention', 'hog',    \&starve ],
+);
+story($_, @{ $story{$_} }) for in_turn(2, 'stories', sort keys %story);
 $stage->close;
 done_testing;
 

@@ -11,6 +11,7 @@ use POSIX      ();
 use Test::More;
 use Time::HiRes qw(clock_gettime sleep CLOCK_MONOTONIC);
 use lib "$ENV{TIPME_SRCDIR}/helper/demo", "$ENV{TIPME_SRCDIR}/tests/lib";
+use Tipme::Drawn     qw(in_turn);
 use Tipme::ExactPath qw(exact_path);
 use Tipme::Stage;
 use Tipme::Witness qw(undisturbed);
@@ -45,10 +46,17 @@ my $editor = $stage->start_client('tipme-stage', $program, '-n', 'editor');
 chrt(10, $editor);
 $stage->restart_recorder;
 type(qw(d d d));
-story('a client grabs the server', 'server-grab', 'screenlock', [ '-g', 300, '-m', 800 ], 0.6);
-story('a client floods the server with requests', qr/^(?:client-queue|server-compute)$/, 'painter',
-	[ '-g', 300, '-m', 2500, '-f', 10 ], 1.2);
-subtest 'one request hangs the server while the hot-key is pressed' => \&hang;
+my %story = (
+	'a client grabs the server' => sub {
+		story($_[0], 'server-grab', 'screenlock', [ '-g', 300, '-m', 800 ], 0.6);
+	},
+	'a client floods the server with requests' => sub {
+		story($_[0], qr/^(?:client-queue|server-compute)$/,
+			'painter', [ '-g', 300, '-m', 2500, '-f', 10 ], 1.2);
+	},
+	'one request hangs the server while the hot-key is pressed' => sub { subtest $_[0] => \&hang },
+);
+$story{$_}->($_) for in_turn(2, 'stories', sort keys %story);
 $stage->close;
 done_testing;
 

@@ -1,13 +1,16 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
 # Differences that are planted are found by tipme bench compare, and told from each other: a seccomp
-# filter, a cgroup with a CPU quota, a CPU hog, files behind FUSE. Each run is real.
+# filter, a cgroup with a CPU quota, a CPU hog, files behind FUSE. Each run is real. Two of them,
+# drawn by the commit's hash; with TIPME_TEST_ALL=1 all.
 use strict;
 use warnings;
 use Cpanel::JSON::XS ();
 use File::Temp       qw(tempdir);
 use Test::More;
 use Time::HiRes qw(sleep);
+use lib "$ENV{TIPME_SRCDIR}/tests/lib";
+use Tipme::Drawn qw(in_turn);
 
 my $tipme = "$ENV{TIPME_BUILDDIR}/tipme";
 my $dir   = tempdir(CLEANUP => 1);
@@ -61,7 +64,9 @@ sub grown {
 my $base = run('syscall/getppid fs-read memory-chase/4M');
 ok($base, 'a run') or BAIL_OUT('no run, no comparison');
 
+my %planted = map { $_ => 1 } in_turn(2, 'differences', qw(filter quota hog fuse));
 SKIP: {
+	last SKIP if !$planted{filter};
 	my $filter = "$ENV{TIPME_BUILDDIR}/helper/test/with-filter";
 	skip 'no seccomp filter can be added here', 4 if system $filter, 1, 'true';
 	my $b = run('syscall/getppid', by => [ $filter, 4 ]);
@@ -77,6 +82,7 @@ SKIP: {
 }
 
 SKIP: {
+	last SKIP if !$planted{quota};
 	my $group = "/sys/fs/cgroup/cpu/tipme-test-$$";
 	skip 'not root, or no cgroup of CPU time', 3 if $> || !-d '/sys/fs/cgroup/cpu' || !mkdir $group;
 	set("$group/cpu.cfs_period_us", 20_000);
@@ -91,6 +97,7 @@ SKIP: {
 }
 
 SKIP: {
+	last SKIP if !$planted{hog};
 	# All of it on one CPU, which somebody else wants, too.
 	my $cpu = qx{taskset -cp $$} =~ /: (\d+)/ ? $1 : skip 'no taskset', 2;
 	my $hog = fork // die $!;
@@ -105,6 +112,7 @@ SKIP: {
 }
 
 SKIP: {
+	last SKIP if !$planted{fuse};
 	my ($bindfs) = grep {-x} map {"$_/bindfs"} split /:/, $ENV{PATH};
 	skip 'no FUSE here, or no bindfs', 3 if !$bindfs || !-w '/dev/fuse';
 	my ($under, $at) = ("$dir/under", "$dir/at");

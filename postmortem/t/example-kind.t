@@ -30,9 +30,14 @@ sub outcome {
 	tree($copy, $root, \@PARTS, map { $steps[$_] } grep { $_ != ($without // -1) } 0 .. $#steps);
 	local $ENV{TIPME_SRCDIR} = $copy;
 	my $said = '';
-	for my $test (qw(kinds reasons)) {
-		$said .= qx{$^X "$copy/postmortem/t/$test.t" 2>&1};
-		$said .= "not ok - $test.t failed\n" if $?;
+	for my $test (qw(reasons kinds)) {
+		open my $from, '-|', qq{exec $^X "$copy/postmortem/t/$test.t" 2>&1} or die "$test: $!\n";
+		while (my $line = <$from>) {
+			$said .= $line;
+			# One fault is enough where there must be one.
+			return $said if defined $without && $line =~ /^not ok/;
+		}
+		close $from or $said .= "not ok - $test.t failed\n";
 	}
 	return $said;
 }

@@ -82,6 +82,7 @@ $manifest{trigger} =
 $_->{lost} = { pool => 3 } for @{ $manifest{sources} };
 
 # --- wrong types: each value of a manifest, replaced by a value of each type ---
+# Three of the types for each value, the next three for the next one; with TIPME_TEST_ALL=1 all.
 # A recorder of a later version may say more; what it says under a known name has the known type.
 sub places {
 	my ($v, @path) = @_;
@@ -134,15 +135,19 @@ require "Tipme/$_.pm" for 'Command/Show', 'Timeline', 'Report/Text', 'Report/JSO
 		true   => $json->true, null   => undef, list => [], object => {}, 'list of lists' => [ [] ],
 		'object of objects' => { a => {} }
 	);
+	my @types = sort keys %wrong;
 	my (%bad, $n);
 	for my $path (places(\%manifest)) {
-		for my $type (sort keys %wrong) {
+		for my $type ($ENV{TIPME_TEST_ALL} ? @types : @types[ 0 .. 2 ]) {
 			spew("$dir/manifest.json", $json->encode(with($path, $wrong{$type})));
 			my $why = complaint($dir);
 			$bad{ join('.', @$path) . " = $type" } = $why if defined $why;
 			$n++;
 		}
+		push @types, splice @types, 0, 3;
 	}
+	Test::More->builder->skip('TIPME_TEST_ALL=1 has each type for each value')
+		if !$ENV{TIPME_TEST_ALL};
 	is_deeply(
 		\%bad, {},
 		"$n manifests with a value of a wrong type: read, or refused in a sentence"
