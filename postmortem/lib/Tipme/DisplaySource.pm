@@ -137,6 +137,9 @@ sub request_end {
 # in_request(FROM, TO): did it serve one request all that time?
 sub in_request { return 0 }
 
+# serves(PID, TIME): had it a request of that process in hand then?
+sub serves { return 0 }
+
 # told_for(PID, FROM, TO): [ pid, ns ]: the client for whose request it told the process something
 # last in [FROM, TO), and when it began to serve that request; undef: what it told came by none
 sub told_for {return}

@@ -181,6 +181,7 @@ sub _rests {
 	my ($self, $chain, $tid, $t) = @_;
 	my $i = $chain->states->at($tid, $t) or return 1;
 	return 0 if $i->{kind} ne 'blocked' || $NO_REST{ $i->{state} };
+	return 0 if $chain->ends_by_thaw($tid, $i);
 	my $stack = $self->{kernel}->threads->stack($i->{stack_id});
 	my $r     = defined $stack ? $self->{reasons}->of($stack, undef) : undef;
 	return Tipme::WakeupChain::Waker::waits_for_requests($r)

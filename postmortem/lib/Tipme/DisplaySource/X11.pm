@@ -241,6 +241,15 @@ sub in_request {
 	return !defined $end || $end >= $to ? 1 : 0;
 }
 
+# serves(PID, TIME): as DisplaySource has it
+sub serves {
+	my ($self, $pid, $t) = @_;
+	my $k = $self->_request_at($t);
+	return 0 if $k < 0 || ($self->{request}[$k]{pid} // 0) != $pid;
+	my $end = $self->request_end($k);
+	return !defined $end || $end > $t ? 1 : 0;
+}
+
 # The position of the last request up to a time, or -1. A walk asks for one after the other,
 # backwards.
 sub _request_at {

@@ -190,8 +190,9 @@ sub asks_awake_server {
 	my $by  = $states->events->waker($i->{wake});
 	my $pid = $self->{threads}->at($tid, $from)->{pid};
 	return 0 if $by == $tid || $by && $self->{threads}->at($by, $i->{to})->{pid} == $pid;
-	return (grep { ($_->{pid} // 0) == $pid }
-			$self->{server} ? $self->{server}->between('request', $from - $ASKS_NS, $to) : ())
+	my $source = $self->{server} or return 0;
+	return 1 if $source->serves($pid, $from);
+	return (grep { ($_->{pid} // 0) == $pid } $source->between('request', $from - $ASKS_NS, $to))
 		? 1
 		: 0;
 }
@@ -363,6 +364,14 @@ sub _thawed {
 		return 1 if $tid != $self->{tid} && $threads->at($tid, $waker->{at})->{pid} == $pid;
 	}
 	return 0;
+}
+
+# ends_by_thaw(TID, INTERVAL): did a thaw end that sleep? It could be woken by nobody until then.
+sub ends_by_thaw {
+	my ($self, $tid, $i) = @_;
+	local $self->{tid} = $tid;
+	my $waker = $self->_waker($i) or return 0;
+	return $self->_thawed($waker);
 }
 
 # When a thread last ran up to a time.
