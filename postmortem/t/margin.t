@@ -73,6 +73,28 @@ for my $lead (200, 80, 60, 40, 20, 2) {
 }
 is("@bad", '', 'the nearer the second, the less sure');
 
+# --- a sleep of one's own, and another's fault that is nearly as large ---
+# The client waits for a CPU that `hog` has, then sleeps in its handler for a time that it chose.
+sub then_sleeps {
+	my ($wait, $sleep) = @_;
+	my $s = Tipme::Test::Story->new;
+	my $b = $s->builder->thread(901, 'hog', ts_ns => 890 * MS);
+	my $t = 1000 + $wait;
+	$s->run(1, 999, $t, 901, 'runnable', preempted => 1, next => CLIENT)->enter(1000);
+	$b->switch(1, ($t + 1) * MS, CLIENT, 901, 'sleeping');
+	$s->wake(1, $t + 1 + $sleep, CLIENT, 0, 'nanosleep', context => 'hardirq');
+	$t += 1 + $sleep;
+	return $s->run(1, $t + 0.1, $t + 2, CLIENT, 'sleeping')->draw($t + 1.9)->hotkey(3000);
+}
+$d = judged('own sleep', then_sleeps(400, 430), 'cpu-contention', 'hog', 0.45, 0.5);
+is($d->{verdict}{confidence}, 0.5, 'own sleep: a guess between two');
+is(
+	sentence($d),
+	'most likely, for 400 ms (48 %) it waited for a CPU taken by "hog" (pid 901); as long, for 430 ms (52 %) it was sleeping for a time that it chose (nanosleep).',
+	'own sleep: what was different goes first'
+);
+judged('a longer own sleep', then_sleeps(400, 600), 'timer-sleep', 'xterm', 0.55, 0.65);
+
 # --- two of one kind ---
 $d = judged('two hogs', two_parts(800, 10, 390), 'cpu-contention', 'hog', 0.9, 1);
 cmp_ok($d->{verdict}{confidence}, '<', 0.9, 'two hogs: which of them had more is not sure');

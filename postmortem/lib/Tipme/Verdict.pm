@@ -119,10 +119,8 @@ sub judge {
 			)
 		};
 	}
-	return {
-		head => $head, exact => $exact,
-		%{ _largest($t, $path, $all, $head . _usually($i), $exact, %o) }
-	};
+	my $v = _largest($t, $path, $all, $head . _usually($i), $exact, %o);
+	return { head => $head, exact => $exact, %$v };
 }
 
 my %STOOD = (
@@ -156,8 +154,7 @@ sub judge_stall {
 # The kind with the largest sum, and who has most of it.
 sub _largest {
 	my ($t, $path, $all, $head, $exact, %o) = @_;
-	my ($kind, @others) =
-		sort { $t->{kinds}{$b} <=> $t->{kinds}{$a} || $a cmp $b } keys %{ $t->{kinds} };
+	my ($kind, @others) = _in_order($t->{kinds}, $all);
 	my $ns    = $t->{kinds}{$kind};
 	my @of    = grep { $_->{kind} eq $kind } @{ $t->{blamed} };
 	my $group = _group(\@of, %o);
@@ -175,7 +172,7 @@ sub _largest {
 	my $likely = $kind ne 'unknown' && ($exact_ns < $LIKELY * $ns || $order < 1) ? 1 : 0;
 	$clause = fill(N__('most likely, {clause}'), clause => $clause) if $likely;
 	$clause .= fill(
-		N__('; nearly as long{second}'),
+		$second->{ns} > $ns ? N__('; as long{second}') : N__('; nearly as long{second}'),
 		second => _second_clause($t, $path, $all, $kind, $second, \%o)
 	) if $second;
 	return {
@@ -191,6 +188,15 @@ sub _largest {
 		},
 		sentence => fill(N__('{head}: {clause}.'), head => $head, clause => $clause)
 	};
+}
+
+# The kinds, the largest first. One as large as a sleep by one's own wish says what was different.
+sub _in_order {
+	my ($ns, $all) = @_;
+	my ($own, @kinds) = sort { $ns->{$b} <=> $ns->{$a} || $a cmp $b } keys %$ns;
+	my $near = $own eq 'timer-sleep' && @kinds && $kinds[0] ne 'unknown';
+	return ($own, @kinds) if !$near || $ns->{$own} - $ns->{ $kinds[0] } >= 2 * $OFF * $all;
+	return (shift @kinds, $own, @kinds);
 }
 
 # How sure it is that the first is the first: (1 where nothing that is plausible could change the order, down to 0.5 where it is a guess between two; the second, where it is
