@@ -17,9 +17,11 @@ use constant LATE_MS => 100;
 use constant TRIES   => 5;
 
 # witness(PRIORITY): begins to look, as a real-time process of that priority or as an ordinary one
-# (undef). Returns what ends it and gives the longest that it had to wait, in ms.
+# (undef). Returns what ends it and gives the longest that it had to wait, in ms. It ends with whom
+# it was started by, too.
 sub witness {
 	my ($priority) = @_;
+	my $for = $$;
 	pipe my $told,  my $tell   or croak "pipe: $!";
 	pipe my $begun, my $begins or croak "pipe: $!";
 	my $pid = fork // croak "fork: $!";
@@ -28,7 +30,7 @@ sub witness {
 		local $SIG{TERM} = sub { $on = 0 };
 		system "chrt -f -p $priority $$ 2>/dev/null" if $priority;
 		syswrite $begins, '.';
-		while ($on) {
+		while ($on && getppid == $for) {
 			my $begin = clock_gettime(CLOCK_MONOTONIC);
 			sleep 0.005;
 			my $late = 1000 * (clock_gettime(CLOCK_MONOTONIC) - $begin) - 5;
