@@ -17,14 +17,15 @@ sub begin {
 	return bless { pids => \@pids, had => waits(@pids), stood => witness(59) }, $class;
 }
 
-# end(MS): why a press that was kept waiting for MS in that time is void; '' if it counts
+# end(MS, SHARE): why a press that was kept waiting for MS in that time is void; '' if it counts.
+# SHARE: of that time, which others may have had besides
 sub end {
-	my ($self, $ms) = @_;
+	my ($self, $ms, $share) = @_;
 	my $now   = waits(@{ $self->{pids} });
 	my $stood = $self->{stood}->();
 	return "the machine stood still for $stood ms" if $stood > STOOD_STILL_MS;
 	my $waited = sum0(map { _more($self->{had}{$_}, $now->{$_}) } keys %$now) / 1e6;
-	return sprintf 'others had the CPU for %.0f ms', $waited if $waited > SHARE * $ms;
+	return sprintf 'others had the CPU for %.0f ms', $waited if $waited > ($share // SHARE) * $ms;
 	return '';
 }
 

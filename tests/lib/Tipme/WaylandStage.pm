@@ -200,17 +200,28 @@ sub press {
 	return;
 }
 
-# said(PATTERN): how many lines of what the compositor says match
+# said(PATTERN): how many lines of what the compositor says match. Only what is new is read: beside
+# a film that is much, and who types asks again and again.
 sub said {
 	my ($self, $pattern) = @_;
-	return scalar grep { $_ =~ $pattern } $self->_log_lines;
+	my $c = $self->{said}{$pattern} //= { at => 0, n => 0 };
+	open my $h, '<:raw', $self->debug_log or return $c->{n};
+	seek $h, $c->{at}, 0;
+	while (my $line = <$h>) {
+		last if $line !~ /\n\z/;    # it is being written
+		$c->{at} += length $line;
+		$c->{n}++ if _as_ever($line) =~ $pattern;
+	}
+	return $c->{n};
 }
 
 # Since libwayland 1.23 an object is written wl_surface#3 in place of wl_surface@3.
+sub _as_ever { my ($line) = @_; return $line =~ s/(\bw\w+)#(?=\d)/$1\@/gr }
+
 sub _log_lines {
 	my ($self) = @_;
-	open my $h, '<', $self->debug_log or return ();
-	return map {s/(\bw\w+)#(?=\d)/$1\@/gr} <$h>;
+	open my $h, '<:raw', $self->debug_log or return ();
+	return map { _as_ever($_) } <$h>;
 }
 
 # when(PATTERN): when it said them, ns of CLOCK_MONOTONIC. Its clock is the real time, in
