@@ -23,7 +23,9 @@ cmp_ok scalar keys %seconds, '>', 20, 'the table is there';
 is_deeply [ grep { !$is_test{$_} && !-e "$SRC/$_" && !-e "$SRC/$_.c" } sort keys %seconds ], [],
 	'each name in the table is that of a test';
 
-for my $n (1, 2, 3, 4, 7, 40) {
+# CONTRIBUTING.md says how many parts have an hour at most.
+my $HOURS = 15;
+for my $n (1, 2, 3, 4, 7, $HOURS, 40) {
 	my @part = map { [ part("$_/$n") ] } 1 .. $n;
 	is_deeply [ sort map {@$_} @part ], [ sort @tests ], "$n parts: all tests, and each once";
 	is_deeply [ part("$n/$n") ],        $part[-1],       '... the same each time';
@@ -35,6 +37,7 @@ for my $n (1, 2, 3, 4, 7, 40) {
 # best).
 	cmp_ok max(@sum), '<=', max($longest, $all / $n) * 4 / 3 + 1,
 		"... the longest takes @{[ max @sum ]} of $all s";
+	cmp_ok max(@sum), '<=', 3600, '... an hour at most' if $n == $HOURS;
 }
 is_deeply [ part('1/1') ], \@tests, 'one part: all, in their order';
 # Whatever order they come in, and also those that nobody has timed.

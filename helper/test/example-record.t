@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
-# The worked example of CONTRIBUTING.md, "a record", done word for word in a copy of the tree: the
+# The worked example of docs/examples.md, "a record", done word for word in a copy of the tree: the
 # generator takes it, the tracing programs compile, both readers know it, and a bundle may have it;
 # and no step is idle. TIPME_TEST_ALL: the copy is built, and its test sees the record.
 use strict;
@@ -14,7 +14,7 @@ use Tipme::Test::Example qw(steps tree slurp);
 
 my $MOST_LINES = 60;
 my @PARTS      = qw(abi helper/bpf helper/test/record-classes.t postmortem/lib);
-my ($root) = grep { defined && -e "$_/CONTRIBUTING.md" } $ENV{TIPME_SRCDIR}, "$Bin/../..";
+my ($root) = grep { defined && -e "$_/docs/examples.md" } $ENV{TIPME_SRCDIR}, "$Bin/../..";
 my ($clang) = grep {-x} map { ("$_/clang-14", "$_/clang") } split /:/, $ENV{PATH};
 plan skip_all => 'clang is not installed: no tracing program can be compiled' if !$clang;
 

@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
-# The worked example of CONTRIBUTING.md, "a verb", done word for word in a copy of the tree: it
+# The worked example of docs/examples.md, "a verb", done word for word in a copy of the tree: it
 # answers, has its manual page and its place in all lists; and no step of it is idle.
 use strict;
 use warnings;
@@ -18,7 +18,7 @@ my @PARTS      = (
 	qw(abi/records.def helper/cli/main.c helper/cli/Makefile.inc helper/man helper/test/lib),
 	qw(helper/test/manual-pages.t debian packaging/tipme.spec)
 );
-my ($root) = grep { defined && -e "$_/CONTRIBUTING.md" } $ENV{TIPME_SRCDIR}, "$Bin/../..";
+my ($root) = grep { defined && -e "$_/docs/examples.md" } $ENV{TIPME_SRCDIR}, "$Bin/../..";
 plan skip_all => 'the modules that read episodes are not here'
 	if system "$^X '$root/postmortem/bin/tipme-postmortem' list --help >/dev/null 2>&1";
 

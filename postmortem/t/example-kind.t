@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
-# The worked example of CONTRIBUTING.md, "a kind of verdict", done word for word in a copy of the
+# The worked example of docs/examples.md, "a kind of verdict", done word for word in a copy of the
 # tree: the tests there pass and tell its story, in under 60 lines; and no step of it is idle.
 use strict;
 use warnings;
@@ -14,7 +14,7 @@ my $MOST_LINES = 60;
 my @PARTS =
 	qw(postmortem/lib postmortem/t abi/lib abi/generated abi/records.def docs/diagnose-json.md
 		tests/causes/lib);
-my ($root) = grep { defined && -e "$_/CONTRIBUTING.md" } $ENV{TIPME_SRCDIR}, "$Bin/../..";
+my ($root) = grep { defined && -e "$_/docs/examples.md" } $ENV{TIPME_SRCDIR}, "$Bin/../..";
 my $tmp   = tempdir(CLEANUP => 1);
 my @steps = steps($root, 'a kind of verdict');
 is(scalar @steps, 7, 'seven steps');

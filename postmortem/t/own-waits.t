@@ -1,7 +1,7 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
-# Waits that a person has named: the worked example of CONTRIBUTING.md, "a contested resource", word
-# for word; a bundle of it at a machine that knows nothing of it; lines that cannot be used.
+# Waits that a person has named: the worked example of docs/examples.md, "a contested resource",
+# word for word; a bundle of it at a machine that knows nothing of it; lines that cannot be used.
 use strict;
 use warnings;
 use Test::More;
@@ -19,7 +19,7 @@ use Tipme::Test::Story;
 use Tipme::Test::Stacks qw(stack_text);
 
 use constant { CLIENT => 200, HOLDER => 310, MS => 1_000_000 };
-my ($root) = grep { defined && -e "$_/CONTRIBUTING.md" } $ENV{TIPME_SRCDIR}, "$Bin/../..";
+my ($root) = grep { defined && -e "$_/docs/examples.md" } $ENV{TIPME_SRCDIR}, "$Bin/../..";
 my $tmp    = tempdir(CLEANUP => 1);
 my $n      = 0;
 

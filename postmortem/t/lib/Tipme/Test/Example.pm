@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# A worked example of CONTRIBUTING.md, done word for word in a copy of the tree.
+# A worked example of docs/examples.md, done word for word in a copy of the tree.
 package Tipme::Test::Example;
 
 use strict;
@@ -14,9 +14,8 @@ our @EXPORT_OK = qw(steps tree slurp spew);
 # lines go (undef: the file is new), the lines ]
 sub steps {
 	my ($root, $title) = @_;
-	my ($example) = slurp("$root/CONTRIBUTING.md") =~
-		/^## Worked example: \Q$title\E\n(.*?)(?=^## |\z)/ms
-		or die "CONTRIBUTING.md: no example of $title\n";
+	my ($example) = slurp("$root/docs/examples.md") =~ /^## \Q\u$title\E\n(.*?)(?=^## |\z)/ms
+		or die "docs/examples.md: no example of $title\n";
 	my @steps;
 	my $where = qr/(?:before the line with `([^`]+)`|new):/;
 	push @steps, [ $1, $2, $3 ]
@@ -39,7 +38,7 @@ sub tree {
 		if (!defined $before) { spew("$copy/$file", $new); next }
 		my $text = slurp("$copy/$file");
 		$text =~ s/^(?=[^\n]*\Q$before\E)/$new/m
-			or die "CONTRIBUTING.md: $file: no line with $before\n";
+			or die "docs/examples.md: $file: no line with $before\n";
 		spew("$copy/$file", $text);
 	}
 	return;
