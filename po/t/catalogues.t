@@ -209,6 +209,13 @@ sub help_verbs {
 	} @verbs;
 }
 
+# A help fits into a terminal of 100 columns.
+sub narrow {
+	my ($help) = @_;
+	is_deeply [ grep { length > 100 } split /\n/, $help ], [], '... no line over 100 columns';
+	return;
+}
+
 # What the command itself says: the list of verbs, their help, the doctor.
 sub commands {
 	# Why the kernel refuses something is said by the C library, which may have no German here.
@@ -223,6 +230,7 @@ sub commands {
 		my ($here, $there) = map { told($_, "$BUILD/tipme", @$command) } 'C', 'de';
 		is $there->{exit},  $here->{exit}, "tipme @$command: the same exit status";
 		isnt $there->{out}, $here->{out},  '... other words';
+		narrow($here->{out}) if $command->[-1] eq '--help';
 		my $own = $there->{out} =~ s/^  \S.*\n//gmr =~ s/$kernel//gr;
 		is_deeply [ grep { $_ =~ $ENGLISH } split /\n/, bare($own) ], [], '... no English in them';
 	}
@@ -376,6 +384,7 @@ sub verbs {
 				->{text};
 			ok $own =~ s/\Q$for_makers\E//, '... but what is for the makers, in English';
 		}
+		narrow($here->{out}) if $command->[-1] eq '--help';
 		# Examples of a help are commands.
 		$own =~ s/^  \S.*\n//mg if $command->[-1] eq '--help';
 		# What goes into the file is shown as it is there.

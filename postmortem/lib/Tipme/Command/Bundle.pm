@@ -23,17 +23,19 @@ my $HELP = N__(<<'END');
 usage: tipme bundle [EPISODE] [-o FILE] [--yes] [--with-note] [--all] [--fleet NAME]
                     [--did TEXT] [--expected TEXT] [--often TEXT]
 
-One file for whoever shall look into it: the verdict, and the records of the problem. In it are the names of the
-processes that have a part in it; all others are numbers. Of each thread the records cover only the time when it had a
-part; what it did at other times is there as sums. Of input events only the one that was answered late is there.
-Not in it: command lines, environments, key codes, folders, users, the machine's name, your note and tags (unless --with-note).
-Where nothing was slow it has no such records at all. Some verdicts need more of them: then it is
-said, before you are asked, that the file tells when keys were pressed. --all takes all seconds of
-the episode, with the time of each key press: that is asked twice. Where no part of it says the same
-as the whole, nothing is written without --all. What goes in is shown, and you are asked, before the
-file is written; --yes says that you have agreed, and asks for nothing. Without -o the file is named
-after the program and the time: tipme-xterm-20261122-1724.tipme. With --fleet it carries the number
-by which that fleet knows this machine (`tipme fleet join NAME` first); no other bundle carries it.
+One file for whoever shall look into it: the verdict, and the records of the problem. In it are
+the names of the processes that have a part in it; all others are numbers. Of each thread the
+records cover only the time when it had a part; what it did at other times is there as sums. Of
+input events only the one that was answered late is there. Not in it: command lines, environments,
+key codes, folders, users, the machine's name, your note and tags (unless --with-note). Where
+nothing was slow it has no such records at all. Some verdicts need more of them: then it is said,
+before you are asked, that the file tells when keys were pressed. --all takes all seconds of the
+episode, with the time of each key press: that is asked twice. Where no part of it says the same
+as the whole, nothing is written without --all. What goes in is shown, and you are asked, before
+the file is written; --yes says that you have agreed, and asks for nothing. Without -o the file is
+named after the program and the time: tipme-xterm-20261122-1724.tipme. With --fleet it carries the
+number by which that fleet knows this machine (`tipme fleet join NAME` first); no other bundle
+carries it.
 
 It is a plain archive: `tar xf FILE` opens it, report.html needs no tipme, trace.pftrace is for
 ui.perfetto.dev, manifest.json has the sum of each part. --did, --expected and --often say what you

@@ -20,10 +20,12 @@ use Tipme::Words     qw(N__ fill);
 my $HELP = N__(<<'END');
 usage: tipme events [EPISODE] [--slowest] [--json]
 
-Every input event with its stages: how long the X server took to read it, to deliver it, the client to change the screen (DRAWN: the
-first change) and to finish its answer (RESPONSE, from the beginning; with ... behind it has not come yet, with `gone` the client
-closed its connection without one). Times count from the trigger. Without EPISODE, the newest. --slowest lists only the five presses
-that were answered latest, by the clock on the wall; `tipme diagnose EPISODE --event N` judges one.
+Every input event with its stages: how long the X server took to read it, to deliver it, the
+client to change the screen (DRAWN: the first change) and to finish its answer (RESPONSE, from the
+beginning; with ... behind it has not come yet, with `gone` the client closed its connection
+without one). Times count from the trigger. Without EPISODE, the newest. --slowest lists only the
+five presses that were answered latest, by the clock on the wall; `tipme diagnose EPISODE --event
+N` judges one.
 
   tipme events
   tipme events 20261120-150301-3f2a

@@ -17,9 +17,11 @@ use Tipme::Words     qw(N__ fill);
 my $HELP = N__(<<'END');
 usage: tipme export [EPISODE] --format perfetto|chrome|ftrace|text -o FILE [--from MS] [--to MS]
 
-Writes an episode's records for other programs. perfetto: its own trace format, for ui.perfetto.dev; chrome: JSON trace events, for chrome://tracing and
-others; ftrace: the kernel's text of scheduling, as trace_pipe prints it; text: all records, one a line. --from and --to, in milliseconds from the
-trigger (before it: negative), take a part. What you export is not redacted: for others, use `tipme bundle`.
+Writes an episode's records for other programs. perfetto: its own trace format, for
+ui.perfetto.dev; chrome: JSON trace events, for chrome://tracing and others; ftrace: the kernel's
+text of scheduling, as trace_pipe prints it; text: all records, one a line. --from and --to, in
+milliseconds from the trigger (before it: negative), take a part. What you export is not redacted:
+for others, use `tipme bundle`.
 
   tipme export last --format perfetto -o slow.pftrace
   tipme export 20261120-150301-3f2a --format chrome -o slow.json --from -2000

@@ -20,11 +20,13 @@ my $MOST_ROWS = 40;    # of what the sender says of the system
 my $HELP = N__(<<'END');
 usage: tipme open FILE [-o FOLDER]
 
-Unpacks a file that `tipme bundle` wrote into a folder (FILE without its ending, unless you name one; it must not exist), and judges it anew: the
-verdict is this program's, not that of whoever sent it. All other verbs take the folder, too.
+Unpacks a file that `tipme bundle` wrote into a folder (FILE without its ending, unless you name
+one; it must not exist), and judges it anew: the verdict is this program's, not that of whoever
+sent it. All other verbs take the folder, too.
 
-FILE may also be what an X server saved itself, since no recorder ran when the hot-key was pressed (tipme-x-....rec): that has input, requests and
-what they drew, and nothing of the kernel, so no cause is known.
+FILE may also be what an X server saved itself, since no recorder ran when the hot-key was pressed
+(tipme-x-....rec): that has input, requests and what they drew, and nothing of the kernel, so no
+cause is known.
 
   tipme open slow-editor.tipme
   tipme open report.tipme -o /tmp/report

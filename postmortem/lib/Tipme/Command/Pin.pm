@@ -13,8 +13,9 @@ use Tipme::Words     qw(N__ fill);
 my $HELP = N__(<<'END');
 usage: tipme pin EPISODE ... [--undo]
 
-A pinned episode is never removed to make room for newer ones, and `tipme rm` wants --pinned for it. EPISODE is an id of
-`tipme list` or the beginning of one; `last` is the newest. --undo lets it go again.
+A pinned episode is never removed to make room for newer ones, and `tipme rm` wants --pinned for
+it. EPISODE is an id of `tipme list` or the beginning of one; `last` is the newest. --undo lets it
+go again.
 
   tipme pin last
   tipme pin 20261120-150301-3f2a

@@ -13,8 +13,9 @@ use Tipme::Words     qw(N__ fill);
 my $HELP = N__(<<'END');
 usage: tipme rm EPISODE ... [--pinned]
 
-Removes episodes from your library, for good. EPISODE is an id of `tipme list` or the beginning of just one; `last` is the newest. Pinned
-ones are kept unless you say --pinned. All are looked at before the first is removed.
+Removes episodes from your library, for good. EPISODE is an id of `tipme list` or the beginning of
+just one; `last` is the newest. Pinned ones are kept unless you say --pinned. All are looked at
+before the first is removed.
 
   tipme rm 20261120-150301-3f2a
   tipme rm last

@@ -18,9 +18,11 @@ use Tipme::Words     qw(N__ fill);
 my $HELP = N__(<<'END');
 usage: tipme show [EPISODE] [--json] [--records FROM..TO [--limit N]]
 
-What an episode is: when, why, by which sources, what they cover and what they lost. EPISODE is an id of `tipme list`, the beginning
-of one, or a folder; without it, the newest. With --records, all its records between two times, merged over all sources: milliseconds
-from the trigger (before it: negative), or nanoseconds of the clock, as other verbs print them, with ns behind; --limit 0 prints all.
+What an episode is: when, why, by which sources, what they cover and what they lost. EPISODE is an
+id of `tipme list`, the beginning of one, or a folder; without it, the newest. With --records, all
+its records between two times, merged over all sources: milliseconds from the trigger (before it:
+negative), or nanoseconds of the clock, as other verbs print them, with ns behind; --limit 0
+prints all.
 
   tipme show
   tipme show 20261120-150301-3f2a --json

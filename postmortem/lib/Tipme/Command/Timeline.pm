@@ -18,9 +18,10 @@ use Tipme::Words qw(N__);
 my $HELP = N__(<<'END');
 usage: tipme timeline [EPISODE] [-o FILE.svg|FILE.png] [--event N] [--at TIME] [--from MS] [--to MS]
 
-Draws the stages from finger to screen, where the time went, who had the CPUs, and what the threads did. Without EPISODE, the newest;
-without -o, a file named after the episode. --event and --at choose as `tipme diagnose` does; --from and --to, in milliseconds from
-the event (before it: negative), widen or narrow the picture.
+Draws the stages from finger to screen, where the time went, who had the CPUs, and what the
+threads did. Without EPISODE, the newest; without -o, a file named after the episode. --event and
+--at choose as `tipme diagnose` does; --from and --to, in milliseconds from the event (before it:
+negative), widen or narrow the picture.
 
   tipme timeline -o slow.png
   tipme timeline 20261120-150301-3f2a -o slow.svg
