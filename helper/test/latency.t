@@ -1,7 +1,8 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
 # tipme latency: every expiry is counted once, results add up and can be read again, thresholds end
-# with 2. Stages of the kernel module: tests/vm/latency.t.
+# with 2. Beside cyclictest, or beside a process that makes it late, which the commit's hash draws;
+# with TIPME_TEST_ALL=1 both. Stages of the kernel module: tests/vm/latency.t.
 use strict;
 use warnings;
 use Cpanel::JSON::XS ();
@@ -9,7 +10,8 @@ use File::Temp       qw(tempdir);
 use List::Util       qw(sum);
 use FindBin;
 use Test::More;
-use lib "$FindBin::Bin/lib";
+use lib "$FindBin::Bin/lib", "$FindBin::Bin/../../tests/lib";
+use Tipme::Drawn        qw(in_turn);
 use Tipme::Distribution qw(of_stage of_cyclictest total alike);
 use Tipme::TestDaemon   qw(allowed_cpus manifest slurp wait_until);
 
@@ -155,7 +157,9 @@ if (!-e '/dev/tipme-latency') {
 }
 
 # In the same seconds, with the same period and priority, cyclictest sees the same.
+my %played = map { $_ => 1 } in_turn(1, 'company', 'cyclictest', 'who makes it late');
 SKIP: {
+	last SKIP if !$played{cyclictest};
 	my $cpus = () = glob '/sys/devices/system/cpu/cpu[0-9]*';
 	skip "not root: real-time threads need it", 1 + 3 * $cpus if $>;
 	my ($cyclictest) = grep {-x} '/usr/bin/cyclictest', '/usr/sbin/cyclictest';
@@ -183,6 +187,7 @@ SKIP: {
 # A real-time process takes a CPU, in the kernel, again and again: the sampler sees where, the
 # recorder saves an episode, and that names who.
 SKIP: {
+	last SKIP if !$played{'who makes it late'};
 	skip 'not root: sampling and recording the whole machine need it', 17 if $>;
 	my $d = Tipme::TestDaemon->new(args => [ '--post', 1 ]);
 	my ($started, undef, $why) = $d->start;
