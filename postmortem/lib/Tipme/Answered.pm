@@ -186,8 +186,8 @@ sub _first_go {
 	my ($self, $e, $later, $how, $first_how, $first, @b) = @_;
 	my $waited = $first->[0] - $e->{deliver_ns};
 	return ($later, $how) if $waited < $LONG_NS;
-	# All that a client draws before it rests for the first time is one answer.
-	return ($later, $how) if !defined $self->{rest}->since($e, $later->[0]);
+	# All that it surely caused before the client rests for the first time is one answer.
+	return ($later, $how) if !ref $how && !defined $self->{rest}->since($e, $later->[0]);
 	my ($end, @go) = ($first->[1]);
 	while (@b && $b[0][0] - $end < $ONE_GO_NS) {
 		return ($later, $how) if $b[0] == $later;
