@@ -5,28 +5,24 @@
 use strict;
 use warnings;
 use Test::More;
-use File::Temp ();
 use FindBin    qw($Bin);
 use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
 use Tipme::Test::Judge qw(judged);
 use Tipme::Test::Story;
-use Tipme::Test::Stacks qw(stack_text);
 
-use constant { SERVER => 100, CLIENT => 200, SHELL => 300, SERVICE => 500, BUS => 510,
+use constant { SERVER => 100, CLIENT => 200, SERVICE => 500,
 	WORKER => 201, MS => 1_000_000 };
 my @warnings;
 local $SIG{__WARN__} = sub { push @warnings, @_ };
 sub ns { return Tipme::Test::Story::ns($_[0]) }
 
-# A client with a second thread, a service, a bus between them, and a shell from elsewhere that
-# stops and continues others.
+# A client with a second thread, a service, and a shell from elsewhere that stops and continues
+# others.
 sub story {
-	my $s = Tipme::Test::Story->new(@_);
-	$s->builder->thread(SERVICE, 'service', ts_ns => 5 * MS, since_ns => 2 * MS)
-		->thread(BUS,    'bus',    ts_ns => 5 * MS, since_ns => 2 * MS)
-		->thread(600,    'bash',   ts_ns => 5 * MS, since_ns => 2 * MS)
-		->thread(WORKER, 'worker', pid   => CLIENT, ts_ns    => 5 * MS, since_ns => 2 * MS);
-	return $s;
+	return Tipme::Test::Story->with_threads(
+		[ [ WORKER, 'worker' ] ],
+		[ [ SERVICE, 'service' ], [ 600, 'bash' ] ], @_
+	);
 }
 
 # The client at the hot-key: asleep in poll() since then

@@ -20,12 +20,10 @@ sub ns { return Tipme::Test::Story::ns($_[0]) }
 
 # A client with a second thread, a service, a bus, and a shell.
 sub story {
-	my $s = Tipme::Test::Story->new(@_);
-	$s->builder->thread(SERVICE, 'service', ts_ns => 5 * MS, since_ns => 2 * MS)
-		->thread(BUS,    'bus',    ts_ns => 5 * MS, since_ns => 2 * MS)
-		->thread(600,    'bash',   ts_ns => 5 * MS, since_ns => 2 * MS)
-		->thread(WORKER, 'worker', pid   => CLIENT, ts_ns    => 5 * MS, since_ns => 2 * MS);
-	return $s;
+	return Tipme::Test::Story->with_threads(
+		[ [ WORKER, 'worker' ] ],
+		[ [ SERVICE, 'service' ], [ BUS, 'bus' ], [ 600, 'bash' ] ], @_
+	);
 }
 
 # Letting go of the key: the server tells the client, which is woken, or not.
