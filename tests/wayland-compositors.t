@@ -92,7 +92,7 @@ sub compositor {
 	}
 	my $client = $stage->client_with(\%env, @command);
 	my $editor = $c->{helper} ? helper_of($stage, $client) : undef;
-	sleep 1;
+	$stage->at_rest;
 	my ($pid) = $stage->compositor;
 	my %w     = (name => $name, stage => $stage, pid => $pid, client => $client, editor => $editor);
 	my %part  = (

@@ -12,9 +12,10 @@ use POSIX       ();
 use Time::HiRes qw(clock_gettime sleep CLOCK_MONOTONIC CLOCK_REALTIME);
 use Tipme::Nested;
 
-my $PRESS = qr/-> wl_keyboard\@\d+\.key\(.*, 1\)$/;
+# One event for each serial: a client that has two keyboards is told twice.
+my $PRESS = qr/-> wl_keyboard\@\d+\.key\((\d+),.*, 1\)$/;
 
-use constant { NOBODY => 65534, PATIENCE_S => 60 };
+use constant { NOBODY => 65534, PATIENCE_S => 60, RESTS_S => 0.1 };
 
 # Those that run in a window of an X server here; sway runs without one.
 my %NESTED = map { $_ => 1 } grep { $_ ne 'sway' } Tipme::Nested::names();
@@ -200,19 +201,56 @@ sub press {
 	return;
 }
 
-# said(PATTERN): how many lines of what the compositor says match. Only what is new is read: beside
-# a film that is much, and who types asks again and again.
+# said(PATTERN): how many lines of what the compositor says match; of lines in a row with the same in
+# the pattern's first group one. Only what is new is read: beside a film that is much, and who types
+# asks again and again.
 sub said {
 	my ($self, $pattern) = @_;
-	my $c = $self->{said}{$pattern} //= { at => 0, n => 0 };
+	my $c = $self->{said}{$pattern} //= { at => 0, n => 0, last => '' };
 	open my $h, '<:raw', $self->debug_log or return $c->{n};
 	seek $h, $c->{at}, 0;
 	while (my $line = <$h>) {
 		last if $line !~ /\n\z/;    # it is being written
 		$c->{at} += length $line;
-		$c->{n}++ if _as_ever($line) =~ $pattern;
+		my ($of) = _as_ever($line) =~ $pattern or next;
+		next if $of ne 1 && $of eq $c->{last};
+		@$c{qw(n last)} = ($c->{n} + 1, $of);
 	}
 	return $c->{n};
+}
+
+# at_rest(): waits until the session's programs have done nearly nothing for a second, as those do
+# that have come so far that one can type into them
+sub at_rest {
+	my ($self) = @_;
+	my $had = $self->_cpu_s;
+	$self->wait_for(
+		sub {
+			sleep 1;
+			my $used = -$had + ($had = $self->_cpu_s);
+			return $used < RESTS_S;
+		},
+		'a second of rest'
+	);
+	return;
+}
+
+# How long all that was started, and what that started, has had a CPU. Unit: s.
+sub _cpu_s {
+	my ($self) = @_;
+	my (%parent, %ticks);
+	for my $file (glob '/proc/[0-9]*/stat') {
+		open my $h, '<', $file or next;
+		my ($pid, $rest) = (<$h> // '') =~ /^(\d+) .*\) (.*)/ or next;
+		my @field = split ' ', $rest;
+		($parent{$pid}, $ticks{$pid}) = ($field[1], $field[11] + $field[12]);
+	}
+	my ($sum, @left) = (0, @{ $self->{pids} });
+	while (defined(my $pid = shift @left)) {
+		$sum += $ticks{$pid} // 0;
+		push @left, grep { $parent{$_} == $pid } keys %parent;
+	}
+	return $sum / POSIX::sysconf(POSIX::_SC_CLK_TCK());
 }
 
 # Since libwayland 1.23 an object is written wl_surface#3 in place of wl_surface@3.
