@@ -33,15 +33,25 @@ plan skip_all => 'the kernel hides its addresses from us (kernel.kptr_restrict=2
 # The search itself finds what it is meant to find.
 my ($some) = sort { $a <=> $b } grep { $_ >> 32 == 0xffffffff } keys %whole;
 my ($low)  = sort { $a <=> $b } keys %half;
-is_deeply [ map { scalar found_in_text($_) } "at $some", sprintf('at 0x%x', $some),
-	sprintf('at %X;', $some), 'at 18446620000000000001', 'at 1844662 and ffff' ],
+is_deeply [
+	map { scalar found_in_text($_) } "at $some", sprintf('at 0x%x', $some),
+	sprintf('at %X;', $some), 'at 18446620000000000001', 'at 1844662 and ffff'
+	],
 	[ 1, 1, 1, 1, 0 ], 'an address is found in a text';
-is_deeply [ map { scalar found_in_bytes($_) } 'x' . pack('Q<', $some), 'ab' . varint($some),
-	pack('Q<', 0xffff_ffff_ffff_ffff) . 'ab' ], [ 1, 1, 0 ], '... in bytes';
-is_deeply [ map { scalar found_in_words($_) } pack('Q< Q<', 0, 0xffff888012345678),
-	pack('L< L<', 4711, 0xffffffff) ], [ 1, 0 ], '... in words';
-is_deeply [ map { scalar found_in_record($_) } "work_start ts_ns=1 tid=2 work=3 function=$low",
-	'lock_contention ts_ns=1 lock=18446620000000000001', "irq duration_ns=$low number=4" ],
+is_deeply [
+	map { scalar found_in_bytes($_) } 'x' . pack('Q<', $some), 'ab' . varint($some),
+	pack('Q<', 0xffff_ffff_ffff_ffff) . 'ab'
+	],
+	[ 1, 1, 0 ], '... in bytes';
+is_deeply [
+	map { scalar found_in_words($_) } pack('Q< Q<', 0, 0xffff888012345678),
+	pack('L< L<', 4711, 0xffffffff)
+	],
+	[ 1, 0 ], '... in words';
+is_deeply [
+	map { scalar found_in_record($_) } "work_start ts_ns=1 tid=2 work=3 function=$low",
+	'lock_contention ts_ns=1 lock=18446620000000000001', "irq duration_ns=$low number=4"
+	],
 	[ 1, 1, 0 ], '... in a record';
 
 my $d = Tipme::TestDaemon->new(
@@ -58,8 +68,10 @@ $d->stop;
 
 my @kernel  = records('kernel.rec');
 my @threads = records('threads.rec');
-for ([ work => 'work', @kernel ], [ function => 'function', @kernel ], [ lock => 'lock', @kernel ],
-	[ 'kernel stack' => '(?:kernel_)?stack_id', grep { !/^(?:user_)?stack / } @kernel, @threads ])
+for (
+	[ work => 'work', @kernel ], [ function => 'function', @kernel ], [ lock => 'lock', @kernel ],
+	[ 'kernel stack' => '(?:kernel_)?stack_id', grep { !/^(?:user_)?stack / } @kernel, @threads ]
+	)
 {
 	my ($what, $field, @in) = @$_;
 	my (%seen, @first);
@@ -67,7 +79,7 @@ for ([ work => 'work', @kernel ], [ function => 'function', @kernel ], [ lock =>
 	cmp_ok scalar @first, '>', 0, "$what: there are some: " . @first;
 	is_deeply \@first, [ 1 .. @first ],
 		'... each has the number of its place among those that came for the first time, which '
-			. 'tells nothing else';
+		. 'tells nothing else';
 }
 my @names = map { /^function .*function=(\d+) .*name=(\S+)/ ? [ $1, $2 ] : () } @threads;
 is_deeply [ map { $_->[0] } @names ], [ 1 .. @names ],
@@ -82,10 +94,12 @@ for my $kind (qw(stack user_stack)) {
 clean("kernel.rec, threads.rec: record by record", map { found_in_record($_) } @kernel, @threads);
 for my $file (sort glob "$path/*") {
 	my $bytes = slurp($file);
-	clean($file =~ s{.*/}{}r,
+	clean(
+		$file =~ s{.*/}{}r,
 		$file =~ /[.]rec$/
 		? (found_in_bytes($bytes), found_in_words($bytes))
-		: found_in_text($bytes));
+		: found_in_text($bytes)
+	);
 }
 for my $all ([], ['--all']) {
 	my $file = $d->dir . '/' . @$all . '.tipme';
@@ -104,8 +118,10 @@ for my $all ([], ['--all']) {
 		open my $out, '>:raw', $rec or die "$rec: $!\n";
 		print {$out} $bytes;
 		close $out or die "$rec: $!\n";
-		clean("bundle @$all: $name", found_in_bytes($bytes), found_in_words($bytes),
-			map { found_in_record($_) } (records_of($rec))[ 1 .. (records_of($rec)) - 1 ]);
+		clean(
+			"bundle @$all: $name", found_in_bytes($bytes), found_in_words($bytes),
+			map { found_in_record($_) } (records_of($rec))[ 1 .. (records_of($rec)) - 1 ]
+		);
 	}
 }
 for my $format (qw(perfetto chrome ftrace text)) {
@@ -137,7 +153,7 @@ sub episode {
 	if (!$writer) {
 		exec 'sh', '-c',
 			"dd if=/dev/zero of=$folder/data bs=64k count=64 conv=fsync 2>/dev/null; sync; sleep "
-				. "0.1";
+			. "0.1";
 	}
 	# A thread that stands still for longer than all others: what a bundle is cut to.
 	syscall($CLONE, $CLONE_VFORK | $SIGCHLD, 0, 0, 0, 0) == 0 and still(0.5);

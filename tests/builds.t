@@ -13,7 +13,7 @@ use Test::More;
 
 my $src = $ENV{TIPME_SRCDIR} // "$Bin/..";
 plan skip_all => 'builds the tree six times: with TIPME_TEST_ALL=1 alone' if !$ENV{TIPME_TEST_ALL};
-plan skip_all => 'there is no configure here' if !-x "$src/configure";
+plan skip_all => 'there is no configure here'                             if !-x "$src/configure";
 # The build that is tested says what can be built here at all.
 my $log = do {
 	local $/ = undef;
@@ -29,12 +29,12 @@ local $ENV{CCACHE_DISABLE} = 1;
 
 my $tmp    = tempdir(CLEANUP => 1);
 my @builds = (
-	[ 'without BPF and without Xorg', bpf => 'no', xorg => 'no' ],
-	[ 'with clang',                 cc         => 'clang' ],
-	[ 'without BPF',                bpf        => 'no' ],
-	[ 'without Xorg',               xorg       => 'no' ],
-	[ 'without the post-mortem',    postmortem => 'no' ],
-	[ 'with the analyser of clang', cc         => analyser() ]
+	[ 'without BPF and without Xorg', bpf        => 'no', xorg => 'no' ],
+	[ 'with clang',                   cc         => 'clang' ],
+	[ 'without BPF',                  bpf        => 'no' ],
+	[ 'without Xorg',                 xorg       => 'no' ],
+	[ 'without the post-mortem',      postmortem => 'no' ],
+	[ 'with the analyser of clang',   cc         => analyser() ]
 );
 my $n = 0;
 # Looked at, and on no path that the program can take, or of no matter since the program ends there.

@@ -19,8 +19,10 @@ plan skip_all => 'the X server hooks or the test client were not built'
 	if !-x "$ENV{TIPME_BUILDDIR}/tests/client";
 
 # The server runs as nobody, whom the build tree may be closed to.
-my $stage = Tipme::Stage->new(library => tempdir(CLEANUP => 1), seed => 5,
-	recorder_args => [ map { ('--user', $_) } grep { !$> && getpwnam $_ } 'daemon' ]);
+my $stage = Tipme::Stage->new(
+	library       => tempdir(CLEANUP => 1), seed => 5,
+	recorder_args => [ map { ('--user', $_) } grep { !$> && getpwnam $_ } 'daemon' ]
+);
 my $client_program = "$stage->{work}/client";
 system('cp', "$ENV{TIPME_BUILDDIR}/tests/client", $client_program) == 0 or BAIL_OUT('cp');
 my $client = $stage->start_client('tipme-stage', $client_program, '-m', 600, '-n', 'editor');

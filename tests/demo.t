@@ -41,9 +41,11 @@ for my $how (
 		}
 	);
 	is($r->{cause}, $cause, "seed $seed is $cause");
-	told("seed $seed", $r->{right},
+	told(
+		"seed $seed", $r->{right},
 		"truth: $r->{truth}{kind} $r->{truth}{text}; verdict: $r->{verdict}{kind}: "
-			. "$r->{verdict}{sentence}");
+			. "$r->{verdict}{sentence}"
+	);
 	exact($r->{episode}) if $r->{episode};
 }
 
@@ -57,7 +59,7 @@ sub drawn {
 # The other three as text, by a seed alone, and whatever DISPLAY says: the demo has its own server,
 # and doctor says what this session has. One comes too late to be felt, which is no story: it is
 # told once more.
-my $plain = eval { Tipme::Display->new(kind => 'Xvfb') };
+my $plain    = eval { Tipme::Display->new(kind => 'Xvfb') };
 my @sessions = (
 	[ 'DISPLAY unset',   undef,   '--seed 3', qr/DISPLAY is not set/ ],
 	[ 'DISPLAY is dead', ':4711', '--seed 6', qr/no server answers there/ ],
@@ -80,7 +82,7 @@ SKIP: {
 				}
 			)
 		};
-		told("$what, $how", $text =~ /The verdict is true/, $text);
+		told("$what, $how", $text  =~ /The verdict is true/, $text);
 		is($rc == 0 ? 1 : 0, $text =~ /The verdict is true/ ? 1 : 0, '... and the status says so');
 		like($text, $says, '... and what this session has');
 		my ($png) = $text =~ /^timeline\s+(\S+\.png)$/m;

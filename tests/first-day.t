@@ -30,7 +30,7 @@ for my $program (qw(xterm xdotool openbox xprop xwd xwininfo)) {
 }
 own_run() or plan skip_all => 'no mount namespaces here';
 my ($CTRL, $ALT, $MINUS) = (37, 64, 20);
-my ($SHORT_S, $LONG_S)   = (0.5, 0.9);
+my ($SHORT_S, $LONG_S) = (0.5, 0.9);
 
 my ($nobody, $group) = (getpwnam 'nobody')[ 2, 3 ];
 my $d = Tipme::TestDaemon->new(args => [ '--owner', $nobody ]);
@@ -54,7 +54,7 @@ my $program   = $installed ? "$installed/bin/tipme" : "$public/helper/cli/tipme"
 my @user      = (
 	'setpriv', '--clear-groups', "--reuid=$nobody", "--regid=$group", 'env',
 	$installed ? (map { ('-u', $_) } qw(TIPME_BUILDDIR TIPME_SRCDIR PERL5LIB)) : (),
-	"HOME=$home", "XDG_RUNTIME_DIR=$home", "PATH=$public/bin:$ENV{PATH}", 'TZ=UTC',
+	"HOME=$home",     "XDG_RUNTIME_DIR=$home", "PATH=$public/bin:$ENV{PATH}", 'TZ=UTC',
 	'LC_ALL=C.UTF-8', $installed ? () : ("TIPME_BUILDDIR=$public", "TIPME_SRCDIR=$public")
 );
 my $page = slurp("$SRC/docs/first-day.md");
@@ -73,7 +73,8 @@ sub install {
 	my ($prefix) = slurp("$BUILD/Makefile") =~ m{^prefix = (/usr(?:/local)?)$}m or return;
 	for my $folder ('/usr', '/etc') {
 		my $layer = '/run/layer' . $folder =~ tr{/}{-}r;    # which goes with our mounts
-		my $mount = "mkdir $layer && mount -t tmpfs tmpfs $layer && mkdir $layer/up $layer/work && "
+		my $mount =
+			  "mkdir $layer && mount -t tmpfs tmpfs $layer && mkdir $layer/up $layer/work && "
 			. "mount -t overlay -o lowerdir=$folder,upperdir=$layer/up,workdir=$layer/work "
 			. "overlay $folder";
 		if (system($mount) != 0) { diag("no layer over $folder"); return }
@@ -107,9 +108,9 @@ sub tipme {
 # Numbers, folders and names of the page's own day stand for those of this one.
 sub shape {
 	my ($text) = @_;
-	$text =~ s{/\S+/(?=library|home)}{/}g;
-	$text =~ s{/var/lib/tipme/\d+}{/library}g;
-	$text =~ s/\d+(?:[.,]\d+)*/0/g;
+	$text        =~ s{/\S+/(?=library|home)}{/}g;
+	$text        =~ s{/var/lib/tipme/\d+}{/library}g;
+	$text        =~ s/\d+(?:[.,]\d+)*/0/g;
 	return $text =~ s/\s+/ /gr;
 }
 
@@ -170,9 +171,10 @@ $x->spawn('openbox');
 wait_until(sub { command($x, qw(xprop -root _NET_SUPPORTING_WM_CHECK)) =~ /window id/ })
 	or BAIL_OUT('no window manager');
 my $typed = $x->dir . '/typed';
-my $xterm =
-	$x->spawn('xterm', '-T', 'letter', '-fa', 'Monospace', '-fs', 11, '-geometry', '80x20+60+60',
-	'-e', 'sh', '-c', "cat >'$typed'");
+my $xterm = $x->spawn(
+	'xterm', '-T', 'letter', '-fa', 'Monospace', '-fs', 11, '-geometry', '80x20+60+60',
+	'-e',    'sh', '-c',     "cat >'$typed'"
+);
 wait_until(sub { windows('letter') }) or BAIL_OUT('no terminal');
 sub back_to_letter { command($x, 'xdotool', 'mousemove', 300, 200, 'click', 1); return }
 
@@ -220,7 +222,7 @@ my $diagnosed = tipme('diagnose');
 like $diagnosed, qr/\Axterm \(pid $xterm\) answered a key press after/,
 	'... the verdict in the terminal';
 like $diagnosed =~ s/\s+/ /gr, qr/before you pressed the hot-key/, '... and when it was';
-like $diagnosed, qr/^Ask: (?:.*\n)+?Next: /m, '... whom to ask, and what to do';
+like $diagnosed,               qr/^Ask: (?:.*\n)+?Next: /m, '... whom to ask, and what to do';
 
 twice() if $ALL;
 

@@ -26,8 +26,10 @@ plan skip_all => 'not root: recording the whole machine needs it' if $>;
 # end who reads there.
 my $disk    = on_disk(File::Spec->tmpdir, '/var/tmp', $ENV{TIPME_BUILDDIR});
 my $library = tempdir('tipme-hardship-XXXXXX', DIR => $disk // File::Spec->tmpdir, CLEANUP => 1);
-my $stage   = Tipme::Stage->new(library => $library, seed => 11,
-	recorder_args => [ map { ('--user', $_) } grep { !$> && getpwnam $_ } 'daemon' ]);
+my $stage   = Tipme::Stage->new(
+	library       => $library, seed => 11,
+	recorder_args => [ map { ('--user', $_) } grep { !$> && getpwnam $_ } 'daemon' ]
+);
 $stage->start_terminal;
 $stage->start_typist;
 $stage->type_lines('sleep 0.5', 'type abcd');
@@ -74,8 +76,10 @@ SKIP: {
 			thrash("$library/.map-$i", 64);
 		}
 	);
-	cmp_ok($group->{failures}->(), '>', 100,
-		'so often there was no page to be had: ' . $group->{failures}->());
+	cmp_ok(
+		$group->{failures}->(), '>', 100,
+		'so often there was no page to be had: ' . $group->{failures}->()
+	);
 	$group->{leave}->();
 }
 hardship(
@@ -203,25 +207,37 @@ sub whole {
 	};
 	my ($kernel) = grep { $_->{file} eq 'kernel.rec' } @{ $m->{sources} };
 	my @records = grep { !/_table$/ && !($may_cut && /^cut$/) } keys %{ $kernel->{lost} };
-	is_deeply({ map { $_ => $kernel->{lost}{$_} } grep { $kernel->{lost}{$_} } @records }, {},
-		'no record was lost');
-	is(@{ $kernel->{coverage} }, scalar(() = slurp('/proc/stat') =~ /^cpu\d/mg),
-		'every CPU is in it');
+	is_deeply(
+		{ map { $_ => $kernel->{lost}{$_} } grep { $kernel->{lost}{$_} } @records }, {},
+		'no record was lost'
+	);
+	is(
+		@{ $kernel->{coverage} }, scalar(() = slurp('/proc/stat') =~ /^cpu\d/mg),
+		'every CPU is in it'
+	);
 	for my $c (@{ $kernel->{coverage} }) {
 		# A flood fills the whole ring in about a second.
 		my $before = $may_cut ? 0.1 : 1;
-		cmp_ok($c->{first_ns}, '<', $m->{trigger}{ns} - $before * 1e9,
-			"CPU $c->{cpu} is covered from more than $before s before the key");
+		cmp_ok(
+			$c->{first_ns}, '<', $m->{trigger}{ns} - $before * 1e9,
+			"CPU $c->{cpu} is covered from more than $before s before the key"
+		);
 		my $until = $kernel->{lost}{cut} ? $m->{trigger}{ns} : $m->{end_ns} - 2e7;
-		cmp_ok($c->{last_ns}, '>=', $until,
-			$kernel->{lost}{cut} ? '... to the key at least' : '... to the end');
+		cmp_ok(
+			$c->{last_ns}, '>=', $until,
+			$kernel->{lost}{cut} ? '... to the key at least' : '... to the end'
+		);
 	}
-	cmp_ok($m->{end_ns} - $m->{trigger}{ns}, '>=', $m->{recorder}{post_s} * 1e9,
-		'with the seconds after the trigger');
+	cmp_ok(
+		$m->{end_ns} - $m->{trigger}{ns}, '>=', $m->{recorder}{post_s} * 1e9,
+		'with the seconds after the trigger'
+	);
 	my ($x) = grep { $_->{source} eq 'x_hooks' } @{ $m->{sources} };
 	ok($x && !grep({$_} values %{ $x->{lost} }), 'the X server is in it, and lost nothing');
-	note(sprintf 'copied in %.1f ms; %d records', copied_ms($episode),
-		eval { my $n = 0; $n += $_->{records} for @{ $kernel->{coverage} }; $n });
+	note(
+		sprintf 'copied in %.1f ms; %d records', copied_ms($episode),
+		eval { my $n = 0; $n += $_->{records} for @{ $kernel->{coverage} }; $n }
+	);
 	my $d = $stage->diagnose($episode);
 	note("verdict: $d->{verdict}{sentence}");
 	if (!ok($d->{interval}, 'the key before the hot-key can be judged')) {return}

@@ -23,7 +23,7 @@ my $log = "$tmp/log";
 my $cc  = (grep { -x "$_/clang" } split /:/, $ENV{PATH}) ? 'CC=clang' : '';
 is(
 	system(
-		"mkdir $tmp/build && cd $tmp/build && "
+			  "mkdir $tmp/build && cd $tmp/build && "
 			. "'$src/configure' --prefix='$prefix' --enable-Werror $cc CFLAGS=-O0 >$log 2>&1 && "
 			. "make -j2 >>$log 2>&1 && make install >>$log 2>&1"
 	),
@@ -31,8 +31,10 @@ is(
 	'built and installed'
 ) or do { diag(scalar qx{tail -n 20 $log}); done_testing; exit };
 ok(!-e "$prefix/lib/xorg/modules/extensions/libtipme.la", 'no libtool file beside the module');
-is(system("rm -rf $tmp/build.gone; mv $tmp/build $tmp/build.gone"), 0,
-	'the build tree is out of the way');
+is(
+	system("rm -rf $tmp/build.gone; mv $tmp/build $tmp/build.gone"), 0,
+	'the build tree is out of the way'
+);
 like(scalar qx{$prefix/bin/tipme --help},    qr/^usage: tipme VERB/,   'tipme --help');
 like(scalar qx{$prefix/bin/tipme list 2>&1}, qr/no episodes|EPISODE/i, 'tipme list');
 SKIP: {
@@ -45,7 +47,9 @@ SKIP: {
 	is($? >> 8, 0, 'tipme demo from the installed files') or diag($said);
 	like($said, qr/The verdict is true/, '... with a true verdict');
 }
-is(system("mv $tmp/build.gone $tmp/build && cd $tmp/build && make uninstall >>$log 2>&1"), 0,
-	'uninstalled');
+is(
+	system("mv $tmp/build.gone $tmp/build && cd $tmp/build && make uninstall >>$log 2>&1"), 0,
+	'uninstalled'
+);
 is(scalar qx{find $prefix -type f}, '', 'no file is left');
 done_testing;

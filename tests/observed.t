@@ -25,8 +25,10 @@ for my $program (qw(Xvfb xdotool)) {
 		if !grep { -x "$_/$program" } split /:/, $ENV{PATH};
 }
 
-my $stage = Tipme::Stage->new(library => tempdir(CLEANUP => 1), display => { kind => 'Xvfb' },
-	observer => $observer);
+my $stage = Tipme::Stage->new(
+	library  => tempdir(CLEANUP => 1), display => { kind => 'Xvfb' },
+	observer => $observer
+);
 my $d              = $stage->{display};
 my $client_program = "$stage->{work}/client";
 copy("$ENV{TIPME_BUILDDIR}/tests/client", $client_program) && chmod 0755, $client_program
@@ -97,8 +99,10 @@ sub starve {
 	my $begin = clock_gettime(CLOCK_MONOTONIC) + 3;
 	my $until =
 		q(use Time::HiRes qw(clock_gettime sleep); sub until_then { my $s = $ARGV[0] - clock_gettime(1); sleep $s if $s > 0 });
-	my @started = start(qw(chrt -f 60), $^X, '-e', "$until; until_then(); exec qw(xdotool key d)",
-		$begin + 0.3);
+	my @started = start(
+		qw(chrt -f 60), $^X, '-e', "$until; until_then(); exec qw(xdotool key d)",
+		$begin + 0.3
+	);
 	my $spin = q($0 = 'hog'; until_then(); 1 while clock_gettime(1) < $ARGV[0] + 0.9);
 	push @started, start('taskset', '-c', $_, qw(chrt -f 20), $^X, '-e', "$until; $spin", $begin)
 		for reverse Tipme::Stage::cpu_numbers();

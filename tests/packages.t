@@ -202,11 +202,13 @@ sub clean_root {
 		qx{cd "$SRC" && rm -rf "$source/tipme" && git archive --prefix=tipme/ HEAD | tar -x -C "$source" && cd "$source" && dpkg-source -b tipme 2>&1};
 	is $?, 0, 'a source package' or return diag $log;
 	my @sums = map { build($suite, $source, $_) } 1, 2;
-	is $sums[0],   $sums[1], 'two builds have the same hashes';
+	is $sums[0], $sums[1], 'two builds have the same hashes';
 	# What is not there can be neither judged nor installed.
 	isnt $sums[0], '', '... of packages that there are' or return;
-	my $said = part($source, 'life',
-		sub { in_root($suite, 'apt', "$SRC/tests/packages-life", "$source/1", $source) });
+	my $said = part(
+		$source, 'life',
+		sub { in_root($suite, 'apt', "$SRC/tests/packages-life", "$source/1", $source) }
+	);
 	is $?, 0, 'installed, demo, removed, purged' or diag $said;
 	like $said, qr/The verdict is true/,                          '... with a true verdict';
 	like $said, qr/^fleet: SQLite and PostgreSQL say the same$/m, '... a fleet of it';
@@ -216,7 +218,7 @@ sub clean_root {
 		'... settings and the fleet';
 	like $said, qr/^polkit: says what will be recorded$/m, '... polkit asks in words';
 	like $said, qr/^autopkgtest: passed$/m,                '... and autopkgtest runs the demo';
-	like $said, qr/^lintian: no error or warning$/m, "... lintian of $suite finds nothing";
+	like $said, qr/^lintian: no error or warning$/m,       "... lintian of $suite finds nothing";
 SKIP: {
 		skip 'no piuparts here: install the packages of class all in .ci/packages', 1
 			if system 'command -v piuparts > /dev/null';
@@ -226,8 +228,10 @@ SKIP: {
 		my $make    = "mmdebstrap --mode=root --variant=apt --include=$there $suite $base";
 		my $options = "-d $suite -b $base --scriptsdir /etc/piuparts/scripts --no-eatmydata"
 			. ' --warn-on-debsums-errors --do-not-verify-signatures';
-		$said = part($source, 'piuparts',
-			sub { scalar qx{$make 2>&1 && cd "$source/1" && piuparts $options *.changes 2>&1} });
+		$said = part(
+			$source, 'piuparts',
+			sub { scalar qx{$make 2>&1 && cd "$source/1" && piuparts $options *.changes 2>&1} }
+		);
 		is $?, 0, 'piuparts finds nothing' or diag substr $said, -20_000;
 	}
 	return;
@@ -236,8 +240,8 @@ SKIP: {
 # A folder for what is made of this suite; kept, it is named by all that shapes it.
 sub kept_folder {
 	my ($suite) = @_;
-	my $keep = $ENV{TIPME_TEST_KEEP} // $tmp;
-	my ($tree) = qx{git -C "$SRC" rev-parse HEAD^{tree}} =~ /^(\w+)$/ or die "$SRC: no commit\n";
+	my $keep    = $ENV{TIPME_TEST_KEEP} // $tmp;
+	my ($tree)  = qx{git -C "$SRC" rev-parse HEAD^{tree}} =~ /^(\w+)$/ or die "$SRC: no commit\n";
 	my $made = sha256_hex(join "\n", $tree, map { slurp("$SRC/tests/packages-$_") } qw(build life));
 	my $folder = "$keep/$suite-" . substr $made, 0, 16;
 	make_path($folder);
@@ -253,8 +257,8 @@ sub part {
 		$? = 0;
 		return slurp($kept);
 	}
-	my $begin = time;
-	my $said  = $code->();
+	my $begin  = time;
+	my $said   = $code->();
 	my $status = $?;
 	diag sprintf '%s: %d s', $name, time - $begin;
 	if (!$status) {
@@ -274,8 +278,10 @@ sub build {
 		$source,
 		"build-$n",
 		sub {
-			in_root($suite, 'build', "$SRC/tests/packages-build", $source, "$source/$n",
-				"build-$n", $n > 1 ? 'nocheck' : ());
+			in_root(
+				$suite,     'build', "$SRC/tests/packages-build", $source, "$source/$n",
+				"build-$n", $n > 1 ? 'nocheck' : ()
+			);
 		}
 	);
 	is $?, 0, "build $n in a clean root" or diag substr $said, -30_000;

@@ -34,9 +34,10 @@ my $status = qx{'$build/helper/daemon/tipmed' --version 2>&1};
 like($status, qr/^tipmed \d/, 'it starts');
 my $why =
 	qx{'$build/helper/daemon/tipmed' --foreground --source kernel_bpf --rundir '$dir/run' --library '$dir/library' --owner 0 2>&1};
-like($why, qr/^tipme: start: no kernel source is built in that/m,
-	'asked for tracing programs it says that it has none')
-	or diag $why;
+like(
+	$why, qr/^tipme: start: no kernel source is built in that/m,
+	'asked for tracing programs it says that it has none'
+) or diag $why;
 
 SKIP: {
 	skip 'TIPME_TEST_ALL is not set: the other parts, each left out', 6 if !$ENV{TIPME_TEST_ALL};

@@ -31,8 +31,8 @@ my $N         = $ENV{TIPME_COMPOSITED_N} // ($ENV{TIPME_TEST_ALL} ? 20 : 3);
 my @SCENES    = wanted(6, qw(quiet stopped client computes helper starved film));
 my $STOP_S    = 0.54;
 my $COMPUTE_S = 1.3;
-my $NAMED     = 0.95;        # of that time
-my $AT_ONCE   = 5;           # presses of a scene that are judged together
+my $NAMED     = 0.95;                                                               # of that time
+my $AT_ONCE   = 5;    # presses of a scene that are judged together
 my $computing = "$ENV{TIPME_BUILDDIR}/tests/.libs/computing.so";
 my %NUMBER =
 	map { $Tipme::Record::Layout::RECORD{$_}{name} => $_ } keys %Tipme::Record::Layout::RECORD;
@@ -216,7 +216,7 @@ sub late {
 					for 1 .. $now;
 			}
 		);
-		my $drawn  = $w->{film} ? undef : drawn($w->{stage});
+		my $drawn = $w->{film} ? undef : drawn($w->{stage});
 		my $n = sorted_out(\@t, $played->{of}, $good, sub { $drawn ? too_early($drawn, @_) : '' });
 		$all{$_} += $n->{$_} for qw(right void);
 		$all{why}{$_} += $n->{why}{$_} for keys %{ $n->{why} };
@@ -368,8 +368,7 @@ sub one_late {
 	$end->();
 	my $late = now_ns() - $given < $STOP_S * 1e9 / 3;
 	sleep 0.1;
-	my $void =
-		$waited->end(@may_wait ? @may_wait : 1000 * $STOP_S)
+	my $void = $waited->end(@may_wait ? @may_wait : 1000 * $STOP_S)
 		|| ($late ? 'the key was given too late' : '');
 	$stage->typed if !$stage->{x};
 	sleep 0.4;

@@ -34,9 +34,11 @@ chown OTHER, OTHER, "$library{untrusted}/libwayland-server.so.0";
 my $d = Tipme::TestDaemon->new(args => [ '--owner', Tipme::WaylandStage::NOBODY, '--post', 0 ]);
 my ($rc, $out) = $d->start('--wayland-library', "$library{untrusted}/libwayland-server.so.0");
 is($rc, 0, 'the recorder starts');
-like($out,
+like(
+	$out,
 	qr{limited: Wayland compositors that use \Q$library{untrusted}\E\S* are not recorded: others than root can change it},
-	'a library that others can change is refused aloud');
+	'a library that others can change is refused aloud'
+);
 $d->stop;
 
 ($rc, $out) = $d->start('--wayland-library', "$library{trusted}/libwayland-server.so.0");

@@ -30,8 +30,10 @@ my $stage    = Tipme::WaylandStage->new;
 my $terminal = $stage->terminal('/bin/sh');
 
 # What is typed is told apart by nothing; what the compositor's own log says is told, each once.
-my @told = (qr/-> wl_keyboard\@\d+\.key\(.*, 1\)$/, qr/-> wl_keyboard\@\d+\.key\(.*, 0\)$/,
-	qr/wl_surface\@\d+\.attach/);
+my @told = (
+	qr/-> wl_keyboard\@\d+\.key\(.*, 1\)$/, qr/-> wl_keyboard\@\d+\.key\(.*, 0\)$/,
+	qr/wl_surface\@\d+\.attach/
+);
 $stage->type('aaaaaa');
 my $first = episode('typed');
 my @said  = map { $stage->said($_) } @told;
@@ -40,16 +42,20 @@ is($seen{press}, $said[0], "key presses: $said[0]");
 cmp_ok($said[0], '>=', 5, '... all that were typed, but that the first may come with the focus');
 is($seen{release}, $said[1], "key releases: $said[1]");
 is($seen{commit},  $said[2], "pictures: $said[2]");
-cmp_ok($seen{unanswered}, '<=', 1,
-	'each that asked for a callback was told what became of it, but perhaps the last one');
+cmp_ok(
+	$seen{unanswered}, '<=', 1,
+	'each that asked for a callback was told what became of it, but perhaps the last one'
+);
 
 # Two texts at one pace: nothing but times tells them apart, as client and keyboard are the same.
 my @texts = map { [ payloads(episode($_)) ] } map { $stage->type($_); $_ } qw(zzzzzz);
 $stage->type('qwerty');
 push @texts, [ payloads(episode('qwerty')) ];
 sleep 0.1;
-is_deeply([ tail(6, @{ $texts[1] }) ], [ tail(6, @{ $texts[0] }) ],
-	'two texts give the same records');
+is_deeply(
+	[ tail(6, @{ $texts[1] }) ], [ tail(6, @{ $texts[0] }) ],
+	'two texts give the same records'
+);
 
 # Of each delivery all but its times (when, and how old), of the whole ring; tail: those of the last
 # N presses
@@ -88,9 +94,12 @@ sub counts {
 		if ($type == $number{wl_deliver}) {
 			$n{ { 1 => 'press', 2 => 'release' }->{ $more & 255 } // 'other' }++
 				if ($more >> 8 & 255) == 1;
+		} elsif ($type == $number{wl_commit}) {
+			$n{commit}++;
+			$asked{$more}++ if $more;
+		} else {
+			delete $asked{$object};
 		}
-		elsif ($type == $number{wl_commit}) { $n{commit}++; $asked{$more}++ if $more }
-		else                                { delete $asked{$object} }
 	}
 	return (press => 0, release => 0, commit => 0, %n, unanswered => scalar keys %asked);
 }
@@ -116,8 +125,10 @@ sub stories {
 	story('nothing unusual',       'none',    undef,  sub { $stage->type('aaaa') });
 	story('the client is stopped', 'stopped', 'foot', sub { while_stopped($terminal, 1) });
 	# The key is written while the compositor cannot read it: so it is at hand, and nobody is woken.
-	story('the compositor is stopped', 'stopped', 'sway',
-		sub { while_stopped($stage->compositor, 0) });
+	story(
+		'the compositor is stopped', 'stopped', 'sway',
+		sub { while_stopped($stage->compositor, 0) }
+	);
 	my $other = $stage->terminal(
 		$^X, '-MTime::HiRes=time', '-e', q{$| = 1; $0 = 'editor'; system 'stty raw -echo';
 		while (sysread STDIN, my $c, 1) {
@@ -128,10 +139,14 @@ sub stories {
 	);
 	my ($editor) = children($other);
 	system "chrt -a -f -p 10 $_ >/dev/null" for $other, $editor;
-	story('the program in a terminal computes', 'ipc-wait', 'editor',
-		sub { $stage->type('aaac'); sleep 1 });
-	story('whom the client waits for is stopped', 'stopped', 'editor',
-		sub { while_stopped($editor, 1) });
+	story(
+		'the program in a terminal computes', 'ipc-wait', 'editor',
+		sub { $stage->type('aaac'); sleep 1 }
+	);
+	story(
+		'whom the client waits for is stopped', 'stopped', 'editor',
+		sub { while_stopped($editor, 1) }
+	);
 	return;
 }
 

@@ -29,8 +29,10 @@ chmod 0755, $dir;
 POSIX::mkfifo("$dir/event", 0666) && chmod 0666, "$dir/event" or BAIL_OUT("$dir/event: $!");
 copy($shim, "$dir/evdev-device.so") or BAIL_OUT("$shim: $!");
 open my $keys, '+<:raw', "$dir/event" or BAIL_OUT("$dir/event: $!");
-my $stage = Tipme::Stage->new(library => tempdir(CLEANUP => 1),
-	display => { evdev => "$dir/event", env => { LD_PRELOAD => "$dir/evdev-device.so" } });
+my $stage = Tipme::Stage->new(
+	library => tempdir(CLEANUP => 1),
+	display => { evdev => "$dir/event", env => { LD_PRELOAD => "$dir/evdev-device.so" } }
+);
 my $program = "$stage->{work}/client";
 copy("$ENV{TIPME_BUILDDIR}/tests/client", $program) && chmod 0755, $program or BAIL_OUT('client');
 # What else this machine does is not the story.
@@ -51,8 +53,10 @@ my %story = (
 		story($_[0], 'server-grab', 'screenlock', [ '-g', 300, '-m', 800 ], 0.6);
 	},
 	'a client floods the server with requests' => sub {
-		story($_[0], qr/^(?:client-queue|server-compute)$/,
-			'painter', [ '-g', 300, '-m', 2500, '-f', 10 ], 1.2);
+		story(
+			$_[0],     qr/^(?:client-queue|server-compute)$/,
+			'painter', [ '-g', 300, '-m', 2500, '-f', 10 ], 1.2
+		);
 	},
 	'one request hangs the server while the hot-key is pressed' => sub { subtest $_[0] => \&hang },
 );
@@ -109,16 +113,23 @@ sub one_key {
 		}
 	);
 	my @stages = @{ $d->{event}{stages} };
-	is_deeply([ grep { $_ ne 'server' } map { $_->{name} } @stages ],
-		[qw(input read device deliver client request feedback)], 'all stages are there')
-		or diag explain \@stages;
+	is_deeply(
+		[ grep { $_ ne 'server' } map { $_->{name} } @stages ],
+		[qw(input read device deliver client request feedback)], 'all stages are there'
+	) or diag explain \@stages;
 	is(scalar(grep { $_->{certainty} ne 'exact' } @stages), 0, 'all of them exact');
-	cmp_ok(abs($stages[0]{ts_ns} - $pressed_ns), '<', 2000,
-		'the first is the time that the kernel had put on it');
-	is(scalar(grep { $stages[$_]{ts_ns} < $stages[ $_ - 1 ]{ts_ns} } 1 .. $#stages), 0,
-		'they follow each other');
-	is($d->{interval}{duration_ns}, $stages[-1]{ts_ns} - $stages[0]{ts_ns},
-		'and add up to the response');
+	cmp_ok(
+		abs($stages[0]{ts_ns} - $pressed_ns), '<', 2000,
+		'the first is the time that the kernel had put on it'
+	);
+	is(
+		scalar(grep { $stages[$_]{ts_ns} < $stages[ $_ - 1 ]{ts_ns} } 1 .. $#stages), 0,
+		'they follow each other'
+	);
+	is(
+		$d->{interval}{duration_ns}, $stages[-1]{ts_ns} - $stages[0]{ts_ns},
+		'and add up to the response'
+	);
 	my %kinds = %{ $d->{totals}{kinds} };
 	note join ', ',
 		map { sprintf '%s %.3f ms', $_, $kinds{$_} / 1e6 }
@@ -145,11 +156,15 @@ sub story {
 				return $stage->diagnose($stage->new_episode(@old), '--at', $pressed_ns / 1e9);
 			}
 		);
-		like($d->{verdict}{kind}, ref $kind ? $kind : qr/^\Q$kind\E$/,
-			"verdict: $d->{verdict}{sentence}");
+		like(
+			$d->{verdict}{kind}, ref $kind ? $kind : qr/^\Q$kind\E$/,
+			"verdict: $d->{verdict}{sentence}"
+		);
 		is($d->{verdict}{blamed}{comm}, $comm, "blamed: $comm");
-		cmp_ok(abs($d->{interval}{start_ns} - $pressed_ns), '<', 2000,
-			'the wait begins when the kernel had the key');
+		cmp_ok(
+			abs($d->{interval}{start_ns} - $pressed_ns), '<', 2000,
+			'the wait begins when the kernel had the key'
+		);
 		exact_path($d);
 	};
 	return;
@@ -170,8 +185,10 @@ sub hang {
 	is(waitpid($pid, POSIX::WNOHANG()), 0, 'the episode is there while the server still hangs');
 	my $d = $stage->diagnose($episode);
 	is(waitpid($pid, POSIX::WNOHANG()), 0, 'so is the verdict');
-	like($d->{verdict}{sentence}, qr/painter/,
-		"it names whose request it is: $d->{verdict}{sentence}");
+	like(
+		$d->{verdict}{sentence}, qr/painter/,
+		"it names whose request it is: $d->{verdict}{sentence}"
+	);
 	like($d->{verdict}{kind}, qr/^(?:client-queue|server-compute)$/, "kind $d->{verdict}{kind}");
 	waitpid $pid, 0;
 	return;

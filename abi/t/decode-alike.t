@@ -16,20 +16,28 @@ my $txt    = slurp("$Bin/../generated/vectors.txt");
 my $r      = Tipme::Record->current;
 
 is(perl_text($bin), $txt, 'Perl prints the vectors as the generator wrote them');
-is(perl_text($bin, Tipme::Record->from_schema(slurp("$Bin/../records.def"), 'records.def')), $txt,
-	'and so does a reader made from the schema text');
+is(
+	perl_text($bin, Tipme::Record->from_schema(slurp("$Bin/../records.def"), 'records.def')), $txt,
+	'and so does a reader made from the schema text'
+);
 
 SKIP: {
 	skip "no $decode: build first (TIPME_BUILDDIR names the build folder)", 3 if !-x $decode;
 	is(c_text($bin), $txt, 'C prints the vectors as the generator wrote them');
 	my $odd = odd_records();
-	is(c_text($odd), perl_text($odd),
-		'records of an older and of a newer minor read alike in both');
-	is(c_text(pack 'Q<CCvV', 1, 3, 1, 0, 9), "impossible: length 8\n",
-		'an impossible length ends the reading');
+	is(
+		c_text($odd), perl_text($odd),
+		'records of an older and of a newer minor read alike in both'
+	);
+	is(
+		c_text(pack 'Q<CCvV', 1, 3, 1, 0, 9), "impossible: length 8\n",
+		'an impossible length ends the reading'
+	);
 }
-is(perl_text(pack 'Q<CCvV', 1, 3, 1, 0, 9), "impossible: length 8\n",
-	'an impossible length ends the reading in Perl');
+is(
+	perl_text(pack 'Q<CCvV', 1, 3, 1, 0, 9), "impossible: length 8\n",
+	'an impossible length ends the reading in Perl'
+);
 is((() = $r->decode(\$bin, 0)), 3, 'decode gives name, fields, length');
 ok(!eval { $r->decode(\substr($bin, 0, 12), 0); 1 }, 'decode of less than a head dies');
 like($@, qr/^cut: 12 bytes left, 16 wanted/, 'and says why');

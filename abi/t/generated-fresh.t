@@ -15,11 +15,15 @@ is(system($^X, "$abi/gen-records", '--out', $new), 0, 'the generator runs')
 
 my %made = files($new);
 my %kept = files("$abi/generated");
-is_deeply([ sort keys %kept ], [ sort keys %made ],
-	'generated/ holds the files that the generator makes, and no others');
+is_deeply(
+	[ sort keys %kept ], [ sort keys %made ],
+	'generated/ holds the files that the generator makes, and no others'
+);
 for my $f (sort keys %made) {
-	ok(defined $kept{$f} && $kept{$f} eq $made{$f},
-		"$f is fresh (else run abi/gen-records and commit)");
+	ok(
+		defined $kept{$f} && $kept{$f} eq $made{$f},
+		"$f is fresh (else run abi/gen-records and commit)"
+	);
 }
 done_testing();
 

@@ -14,14 +14,18 @@ my $ours = do { open my $h, '<:raw', "$Bin/../records.def" or die "$!\n"; local 
 my $s    = parse_schema($ours, 'records.def');
 is("$s->{major}.$s->{minor}", '1.4', 'our schema is read');
 my %size = map { $_->{name} => $_->{size} } @{ $s->{records} }, @{ $s->{structs} };
-is_deeply([ @size{qw(head file_header section sched_switch thread x_damage)} ],
-	[ 16, 64, 56, 32, 104, 32 ], 'sizes are computed');
+is_deeply(
+	[ @size{qw(head file_header section sched_switch thread x_damage)} ],
+	[ 16, 64, 56, 32, 104, 32 ], 'sizes are computed'
+);
 
 my $head =
-	"format 1.0\nstruct head 16 : \"h\"\n u64 ts_ns : \"t\"\n u8 type : \"t\"\n u8 len8 : \"l\"\n"
-		. " u16 gen : \"g\"\n u32 tid : \"t\"\n";
-ok(parse_schema("${head}record a 9 since 1.0 : \"a\"\n u64 b : \"b\"\n", 's'),
-	'a small schema is read');
+	  "format 1.0\nstruct head 16 : \"h\"\n u64 ts_ns : \"t\"\n u8 type : \"t\"\n u8 len8 : \"l\"\n"
+	. " u16 gen : \"g\"\n u32 tid : \"t\"\n";
+ok(
+	parse_schema("${head}record a 9 since 1.0 : \"a\"\n u64 b : \"b\"\n", 's'),
+	'a small schema is read'
+);
 
 my @hostile = (
 	[ 'no format',       "struct a 8 : \"a\"\n u64 b : \"b\"\n", qr/no format line/ ],
@@ -98,8 +102,10 @@ for (
 	my ($what, $edit, $why) = @$_;
 	local $_ = $ours;
 	$edit->();
-	ok(!eval { Tipme::Record->from_schema($_, 'episode/schema'); 1 },
-		"an episode's schema is refused: $what");
+	ok(
+		!eval { Tipme::Record->from_schema($_, 'episode/schema'); 1 },
+		"an episode's schema is refused: $what"
+	);
 	like($@, $why, 'with the reason');
 }
 done_testing();

@@ -26,7 +26,7 @@ for my $r (@is) {
 	my $s = $said{$n};
 	is($s && $s->[1], $cause, "row $n") or next;
 	next if $how !~ /^(?:tried|story)$/;
-	like($s->[2], qr/^\Q$how\E/,              "row $n: $how");
+	like($s->[2], qr/^\Q$how\E/, "row $n: $how");
 	if ($s->[4] eq 'not in this run') { $missing++; next }
 	like($s->[4], qr/\.$|^the verdict as \d/, "row $n: its sentence") or next;
 	my @as = $s->[4] =~ /^the verdict as / ? $s->[4] =~ /(\d+)/g : ();

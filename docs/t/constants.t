@@ -25,7 +25,8 @@ my $method = slurp('docs/method.md');
 for (split /\n/, slurp($PAGE)) {
 	$heading = $1 if /^## (.*)/;
 	my ($where, $name, $value, $unit, $source) =
-		/^\| (\S+) \| `(\w+)` \| (.*?) \| (.*?) \| (.*?) \|$/ or next;
+		/^\| (\S+) \| `(\w+)` \| (.*?) \| (.*?) \| (.*?) \|$/
+		or next;
 	fail("$where $name is there once") if exists $page{"$where $name"};
 	$page{"$where $name"} = $value;
 	push @without, "$where $name" if $unit eq '' || $source eq '';
@@ -37,20 +38,25 @@ for (split /\n/, slurp($PAGE)) {
 is(join("\n", grep { !exists $page{$_} } sort keys %code), '', "$PAGE has each number");
 is(join("\n", grep { !exists $code{$_} } sort keys %page), '', '... and no other');
 is(
-	join("\n", map  {"$_ is $code{$_}, not $page{$_}"}
-		grep { exists $page{$_} && $page{$_} ne $code{$_} } sort keys %code),
-	'', '... with its value'
+	join(
+		"\n", map {"$_ is $code{$_}, not $page{$_}"}
+			grep { exists $page{$_} && $page{$_} ne $code{$_} } sort keys %code
+	),
+	'',
+	'... with its value'
 );
 is(join("\n", @without), '', '... a unit and a source');
-is(join("\n", grep { keys %{ $given{$_} } > 1 } sort keys %given),
-	'', 'what is given has one value everywhere');
+is(
+	join("\n", grep { keys %{ $given{$_} } > 1 } sort keys %given),
+	'', 'what is given has one value everywhere'
+);
 done_testing;
 
 # numbers(FILE, FOLDER): the constants of a file go to %code
 sub numbers {
 	my ($file, $folder) = @_;
-	my $where = substr($file, 1 + length "$root/$folder") =~ s/\.pm\z//r =~ s{/}{::}gr;
-	my $text  = slurp(substr $file, 1 + length $root);
+	my $where  = substr($file, 1 + length "$root/$folder") =~ s/\.pm\z//r =~ s{/}{::}gr;
+	my $text   = slurp(substr $file, 1 + length $root);
 	my $value  = qr/([-0-9\$][^;#]*?)\s*(?:#[^\n]*\n[^;]*)?;/;
 	my $number = qr/^(?:my|our) \$([A-Z][A-Z_0-9]*)\s*=\s*$value/m;
 	while ($text =~ /$number/g) {

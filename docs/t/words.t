@@ -10,8 +10,7 @@ my $top         = $ENV{TIPME_SRCDIR} // '..';
 my $MAX_WORDS   = 25;
 my $MAX_COLUMNS = 100;
 # Names, abbreviations and words of German that codespell takes for misspellings.
-my @NAMES =
-	qw(isnt vermillion renderd lates fro ue nknown te sie returnn asudo caf requestor);
+my @NAMES = qw(isnt vermillion renderd lates fro ue nknown te sie returnn asudo caf requestor);
 
 my @plain = pages();
 cmp_ok scalar @plain, '>', 5, scalar(@plain) . ' pages are read';

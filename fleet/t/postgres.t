@@ -297,6 +297,7 @@ subtest 'power cuts' => sub {
 	mkdir "$tmp/spool" or die "$!\n";
 	bundle("$tmp/spool/$_.tipme", $many[$_]) for 0 .. $#many;
 	my ($servers, $importers) = (0, 0);
+
 	for my $round (1 .. 6) {
 		my $pid = fork;
 		if (!$pid) {

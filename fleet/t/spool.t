@@ -61,8 +61,10 @@ subtest 'a bundle is a row' => sub {
 	is_deeply take($spool, $db), { new => 69, known => 0, refused => 0, young => 0, stuck => 0 },
 		'all are taken';
 	my $dbh     = Tipme::Fleet::Database->open($db)->dbh;
-	my $counted = $dbh->selectall_arrayref('SELECT * FROM counts ORDER BY week DESC, late',
-		{ Slice => {} });
+	my $counted = $dbh->selectall_arrayref(
+		'SELECT * FROM counts ORDER BY week DESC, late',
+		{ Slice => {} }
+	);
 	is_deeply $counted, \@counts, 'counts of profiles are rows, too';
 	is_deeply [ names($spool) ], ['README'],
 		'... and gone from the spool; what is no bundle is left alone';
@@ -124,7 +126,7 @@ subtest 'a hostile file harms only itself' => sub {
 		verdict       => { verdict  => { verdict => 'none' } },
 	);
 	bundle("$spool/bad-$_.tipme", $row, %{ $bad{$_} }) for keys %bad;
-	my ($c)   = counts(machines => 1, weeks => 1);
+	my ($c) = counts(machines => 1, weeks => 1);
 	my %count = (
 		'count-machine' => { machine => 'x' },
 		'count-profile' => { profile => '../x' },
@@ -142,8 +144,10 @@ subtest 'a hostile file harms only itself' => sub {
 	my ($p) = presences(machines => 1, weeks => 1);
 	my %present = ('present-week' => { week => 99_999 }, 'present-hours' => { hours => 169 });
 	small_file("$spool/bad-$_.tipme-presence", { %$p, %{ $present{$_} } }) for keys %present;
-	small_file("$spool/odd.tipme-counts",
-		{ %$c, counts => [ { %$c, application => "a\e[2J'; DROP TABLE counts; --" } ] });
+	small_file(
+		"$spool/odd.tipme-counts",
+		{ %$c, counts => [ { %$c, application => "a\e[2J'; DROP TABLE counts; --" } ] }
+	);
 	bundle(
 		"$spool/other.tipme", $row,
 		manifest => { fleet => { name => 'lab', machine => $row->{machine} } }
@@ -211,7 +215,7 @@ subtest 'a hostile file harms only itself' => sub {
 # Whoever may bring files may make everything else there, too. As root the importer is another user
 # here, as it is where the package runs it.
 subtest 'a folder that somebody else made' => sub {
-	my ($spool, $db) = fresh();
+	my ($spool,    $db)      = fresh();
 	my ($importer, $bringer) = $> ? ($>, $>) : (64_001, 64_002);
 	my $junk = sub {
 		my ($name) = @_;

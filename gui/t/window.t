@@ -323,8 +323,7 @@ sub spew {
 # What the timeline's keys lead to, as text: spans of a lane, sums of a range.
 sub ranges {
 	my $id = '20261120-150301-aaaa';
-	my (undef, $text) =
-		run(qw(gui --dump --from 10 --to 110 --lane xterm --threads spin), $id);
+	my (undef, $text) = run(qw(gui --dump --from 10 --to 110 --lane xterm --threads spin), $id);
 	my %sum = map { ("$_->[0] $_->[1]" => $_->[2] + $_->[3] + $_->[4]) } rows('sum', $text);
 	is $sum{"thread $XTERM"}, 100 * $MS, 'sums of a range are as long as the range';
 	ok exists $sum{"thread $SPIN"}, '... another thread has a lane';
@@ -350,7 +349,7 @@ sub verbs {
 		my ($verb, @options) = split / /, $words;
 		like $help, qr/^  \Q$verb\E /m, "$name: tipme $verb is a verb";
 		$usage{$verb} //= (run($verb, '--help'))[1];
-		like $usage{$verb}, qr/\Q$_\E\b/, "... that has $_" for @options;
+		like $usage{$verb}, qr/\Q$_\E\b/,                    "... that has $_" for @options;
 		like $manual, qr/^\Q$keys\E\|.*\btipme \Q$words\E/m, '... and the manual has its keys';
 		ok !$seen{$keys}++, '... which are of nothing else' if $keys ne '-';
 	}

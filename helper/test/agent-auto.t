@@ -78,8 +78,8 @@ sub pressed { sleep 0.7; press($x, $CTRL, $ALT, $MINUS); return triggered() }
 is pressed(), 'hotkey', 'a press';
 kill 'STOP', $xterm;
 command($x, 'xdotool', 'key', 'x');
-is triggered(), 'auto', '... before it is saved, one that is not answered takes one by itself';
-is pressed(), 'hotkey', '... which keeps no press from being taken';
+is triggered(), 'auto',   '... before it is saved, one that is not answered takes one by itself';
+is pressed(),   'hotkey', '... which keeps no press from being taken';
 kill 'CONT', $xterm;
 ok wait_until(sub { $d->status->{episodes} == 3 }), '... all are saved';
 my %kind;

@@ -22,8 +22,10 @@ my ($WIDTH, $HEIGHT) = (800, 600);
 
 my $nobody = (getpwnam 'nobody')[2] // 65534;
 my $d      = Tipme::TestDaemon->new(args => [ '--owner', $nobody, '--post', 0 ]);
-my $x      = Tipme::Display->new(kind => 'Xvfb', rundir => $d->rundir,
-	args => [ '-screen', 0, "${WIDTH}x${HEIGHT}x24" ]);
+my $x      = Tipme::Display->new(
+	kind => 'Xvfb', rundir => $d->rundir,
+	args => [ '-screen', 0, "${WIDTH}x${HEIGHT}x24" ]
+);
 my $public = public($d->dir);
 is + ($d->start)[0], 0, 'start' or BAIL_OUT('no recorder');
 my ($rc, $out) = $d->snap;
@@ -43,9 +45,10 @@ sub windows {
 }
 
 sub window {
-	return (split /\n/,
-		command($x, 'sh', '-c', q{xdotool search --onlyvisible --name 'what happened' 2>/dev/null}))
-		[0];
+	return (
+		split /\n/,
+		command($x, 'sh', '-c', q{xdotool search --onlyvisible --name 'what happened' 2>/dev/null})
+	)[0];
 }
 
 sub place {
@@ -57,9 +60,10 @@ sub end { my ($pid) = @_; kill 'TERM', $pid; waitpid $pid, 0; return }
 
 # Without a window manager keys go to the window under the pointer.
 my $told;    # how high it is with the verdict
-my %pointer =
-	('bottom right' => [ 700, 500 ], 'bottom left' => [ 60, 500 ], 'top right' => [ 700, 60 ],
-	'middle' => [ 400, 320 ]);
+my %pointer = (
+	'bottom right' => [ 700, 500 ], 'bottom left' => [ 60, 500 ], 'top right' => [ 700, 60 ],
+	'middle'       => [ 400, 320 ]
+);
 for my $where ($ENV{TIPME_TEST_ALL} ? sort keys %pointer : ('bottom right', 'middle')) {
 	my ($px, $py) = @{ $pointer{$where} };
 	command($x, 'xdotool', 'mousemove', $px, $py);
@@ -99,8 +103,10 @@ for my $where ($ENV{TIPME_TEST_ALL} ? sort keys %pointer : ('bottom right', 'mid
 	is scalar(@w), 3, 'three questions at once';
 	my %corner = map {
 		my ($left, $top, $width, $height) = place($_);
-		(join ' ', $left + $width / 2 < $WIDTH / 2 ? 'left' : 'right',
-			$top + $height / 2 < $HEIGHT / 2 ? 'top' : 'bottom') => 1
+		(
+			join ' ', $left + $width / 2 < $WIDTH / 2 ? 'left' : 'right',
+			$top + $height / 2 < $HEIGHT / 2 ? 'top' : 'bottom'
+		) => 1
 	} @w;
 	is_deeply [ sort keys %corner ], [ 'left bottom', 'left top', 'right bottom' ],
 		'each in a corner of its own, and not that of the pointer';
@@ -122,14 +128,14 @@ for my $where ($ENV{TIPME_TEST_ALL} ? sort keys %pointer : ('bottom right', 'mid
 	command($x, 'xdotool', 'mousemove', $place[0] + 200, $place[1] + 20);
 	my $wide = sub { (place($w))[2] > 600 };
 	my $list = sub { (place($w))[3] > $told && !$wide->() };
-	my $why;     # how high it is with a text
+	my $why;    # how high it is with a text
 	my $save = sub { (place($w))[3] > $why };
 	# What is looked up comes later: pressed until it is there.
 	for my $case (
-		[ 'alt+n', $list, 'another moment' ],
-		[ 'alt+w', $wide, 'why' ],
-		[ 'alt+n', $list, 'another moment again, instead of it' ],
-		[ 'alt+r', $save, 'a report, and its button' ],
+		[ 'alt+n', $list,                       'another moment' ],
+		[ 'alt+w', $wide,                       'why' ],
+		[ 'alt+n', $list,                       'another moment again, instead of it' ],
+		[ 'alt+r', $save,                       'a report, and its button' ],
 		[ 'alt+e', sub { -e "$path/felt.txt" }, 'the short questions, below that' ],
 		)
 	{

@@ -118,8 +118,8 @@ $menu->request($UNGRAB_KEYBOARD, 0, 0);
 $menu->sync;
 
 # Taken by somebody else: said, and heard all the same.
-$menu->request($GRAB_KEY, 0, $menu->root, \$menu->pack('SCCC', 0x000c, 20, 1, 1))
-	;                                                     # Ctrl+Alt, asynchronous
+# Ctrl+Alt, asynchronous
+$menu->request($GRAB_KEY, 0, $menu->root, \$menu->pack('SCCC', 0x000c, 20, 1, 1));
 $menu->sync;
 $said = test_of(chord(20));
 like $said,

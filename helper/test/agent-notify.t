@@ -57,8 +57,10 @@ ok wait_until(sub { shown() == 0 }), 'notifications are shown by dunst'
 sub start_agent_there {
 	local @ENV{qw(TIPME_BUILDDIR PATH)} = ($public, "$public/bin");
 	my $file = $x->dir . '/agent.log';
-	my $pid  = $x->spawn("$public/bin/sh", '-c',
-		"exec '$public/helper/agent/tipme-agent' --no-observer >'$file' 2>&1");
+	my $pid  = $x->spawn(
+		"$public/bin/sh", '-c',
+		"exec '$public/helper/agent/tipme-agent' --no-observer >'$file' 2>&1"
+	);
 	wait_until(sub { -e $file });
 	return ($pid, $file);
 }

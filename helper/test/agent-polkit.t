@@ -13,8 +13,10 @@ use Tipme::Display;
 use Tipme::TestAgent  qw(command press public);
 use Tipme::TestDaemon qw(gone own_run slurp tipmed wait_until);
 
-my ($POLKITD)     = grep {-x} qw(/usr/lib/polkit-1/polkitd /usr/libexec/polkitd);
-my ($ASKS)        = grep {-x} glob '/usr/libexec/polkit-mate-authentication-agent-1 '
+my ($POLKITD) = grep {-x} qw(/usr/lib/polkit-1/polkitd /usr/libexec/polkitd);
+my ($ASKS) =
+	grep {-x}
+	glob '/usr/libexec/polkit-mate-authentication-agent-1 '
 	. '/usr/lib/*/polkit-mate/polkit-mate-authentication-agent-1 '
 	. '/usr/lib/policykit-1-gnome/polkit-gnome-authentication-agent-1';
 # By which of them a session is known depends on the machine.
@@ -35,7 +37,7 @@ plan skip_all => 'a systemd runs here: its sessions are no test\'s'
 plan skip_all => 'no control groups here' if !@CGROUPS;
 own_run() or plan skip_all => 'no mount namespaces here';
 my ($CTRL, $ALT, $MINUS) = (37, 64, 20);
-my ($uid,  $gid)         = (getpwnam $NAME)[ 2, 3 ];
+my ($uid, $gid) = (getpwnam $NAME)[ 2, 3 ];
 my $d = Tipme::TestDaemon->new;
 delete @ENV{qw(TIPME_RUNDIR TIPME_LIBRARY XDG_CONFIG_HOME XDG_DATA_HOME WAYLAND_DISPLAY)};
 my $pictures = $ENV{TIPME_TEST_PICTURES};
@@ -66,7 +68,7 @@ END {
 	local $?;
 	kill 'TERM', @ours;
 	waitpid $_, 0 for @ours;
-	for my $root (@CGROUPS) { spew("$root/cgroup.procs", $$) }
+	for my $root  (@CGROUPS) { spew("$root/cgroup.procs", $$) }
 	for my $group (@made) {
 		wait_until(sub { rmdir $group }, 20);
 	}
@@ -74,16 +76,20 @@ END {
 spew("$_/user.slice/user-$uid.slice/session-c1.scope/cgroup.procs", $$) for @CGROUPS;
 mkdir $_ or die "$_: $!\n" for '/run/dbus', map {"/run/$_"} 'systemd',
 	map {"systemd/$_"} qw(seats sessions users machines);
-spew('/run/systemd/sessions/c1',
+spew(
+	'/run/systemd/sessions/c1',
 	"UID=$uid\nUSER=$NAME\nACTIVE=1\nIS_DISPLAY=1\nSTATE=active\nREMOTE=0\nTYPE=x11\nCLASS=user\n"
-		. "SEAT=seat0\n");
-spew("/run/systemd/users/$uid",
-	"NAME=$NAME\nSTATE=active\nDISPLAY=c1\nSESSIONS=c1\nACTIVE_SESSIONS=c1\n");
+		. "SEAT=seat0\n"
+);
+spew(
+	"/run/systemd/users/$uid",
+	"NAME=$NAME\nSTATE=active\nDISPLAY=c1\nSESSIONS=c1\nACTIVE_SESSIONS=c1\n"
+);
 spew('/run/systemd/seats/seat0', "IS_VTCONSOLE=1\nACTIVE=c1\nACTIVE_UID=$uid\nSESSIONS=c1\n");
 my $hash = crypt $WORD, '$6$tipmetest$';
 my %file = map { $_ => slurp("/etc/$_") } qw(passwd shadow group);
 $file{shadow} =~ s/^$NAME:.*$/$NAME:$hash:19000:0:99999:7:::/m;
-$file{group}  =~ s/^(sudo:[^:]*:\d+:).*$/$1$NAME/m or $file{group} .= "sudo:x:27:$NAME\n";
+$file{group} =~ s/^(sudo:[^:]*:\d+:).*$/$1$NAME/m or $file{group} .= "sudo:x:27:$NAME\n";
 for my $name (keys %file) {
 	spew($d->dir . "/$name", $file{$name}, (stat "/etc/$name")[2] & 0777);
 	system('mount', '--bind', $d->dir . "/$name", "/etc/$name") == 0
@@ -95,7 +101,7 @@ sub start_own {
 	my $pid = fork // die "fork: $!\n";
 	if (!$pid) {
 		open STDOUT, '>>', $d->dir . '/system.log' or die "$!\n";
-		open STDERR, '>&', \*STDOUT or die "$!\n";
+		open STDERR, '>&', \*STDOUT                or die "$!\n";
 		exec @command or die "$command[0]: $!\n";
 	}
 	push @ours, $pid;
@@ -106,7 +112,7 @@ ok wait_until(sub { -S '/run/dbus/system_bus_socket' }), 'a system bus'
 	or BAIL_OUT(slurp($d->dir . '/system.log'));
 start_own($POLKITD, '--no-debug');
 my @bus = (
-	'dbus-send', '--system', '--print-reply', '--dest=org.freedesktop.DBus',
+	'dbus-send',             '--system', '--print-reply', '--dest=org.freedesktop.DBus',
 	'/org/freedesktop/DBus', 'org.freedesktop.DBus.NameHasOwner'
 );
 ok wait_until(sub { ($d->run(@bus, 'string:org.freedesktop.PolicyKit1'))[1] =~ /true/ }),
@@ -140,15 +146,21 @@ $x->spawn($ASKS);
 my $log   = $x->dir . '/agent.log';
 my $agent = do {
 	local $ENV{TIPME_BUILDDIR} = $public;
-	$x->spawn('sh', '-c',
-		"exec '$public/helper/agent/tipme-agent' --no-observer --no-dialog >'$log' 2>&1");
+	$x->spawn(
+		'sh', '-c',
+		"exec '$public/helper/agent/tipme-agent' --no-observer --no-dialog >'$log' 2>&1"
+	);
 };
 wait_until(sub { -e $log });
 
 sub asks {
-	return (split /\n/,
-		command($x, 'sh', '-c',
-			q{xdotool search --onlyvisible --name '^Authenticat' 2>/dev/null}))[0];
+	return (
+		split /\n/,
+		command(
+			$x, 'sh', '-c',
+			q{xdotool search --onlyvisible --name '^Authenticat' 2>/dev/null}
+		)
+	)[0];
 }
 
 sub picture {
@@ -189,15 +201,20 @@ like slurp($d->dir . '/refused'),
 	'... and then nothing is started, which is said';
 is + (status())[0], 1, '... indeed';
 
-ok wait_until(sub { press($x, $CTRL, $ALT, $MINUS); wait_until(sub { shown() >= 1 }, 2) }),
+ok wait_until(
+	sub {
+		press($x, $CTRL, $ALT, $MINUS);
+		wait_until(sub { shown() >= 1 }, 2);
+	}
+	),
 	'the hot-key without a recorder: offered';
 command($x, @as, 'dunstctl', 'action');
 ok wait_until(\&asks), '[Start recording]: the desktop asks for the password';
 sleep 0.5;
 picture('asks');
 command($x, 'xdotool', 'search', '--onlyvisible', '--name', '^Authenticat', 'windowfocus');
-command($x, 'xdotool', 'type', '--delay', 30, $WORD);
-command($x, 'xdotool', 'key', 'Return');
+command($x, 'xdotool', 'type',   '--delay', 30, $WORD);
+command($x, 'xdotool', 'key',    'Return');
 ok wait_until(sub { (status())[0] == 0 }), '... and with it a recorder runs'
 	or diag(slurp($log) . slurp($x->dir . '/clients.log') . slurp($d->dir . '/system.log'));
 my (undef, $json) = status();

@@ -55,9 +55,10 @@ like $sentence[1], qr/after 250 ms/, '... or another';
 sub words { return -e "$path/note.txt" ? slurp("$path/note.txt") : '' }
 
 sub window {
-	return (split /\n/,
-		command($x, 'sh', '-c', q{xdotool search --onlyvisible --name 'what happened' 2>/dev/null}))
-		[0];
+	return (
+		split /\n/,
+		command($x, 'sh', '-c', q{xdotool search --onlyvisible --name 'what happened' 2>/dev/null})
+	)[0];
 }
 
 sub height {
@@ -101,8 +102,7 @@ picture('question-first');
 # shown in it makes it larger, and smaller again.
 sub click_first_line {
 	my ($left, $top) =
-		command($x, 'xdotool', 'getwindowgeometry', '--shell', window()) =~
-		/X=(-?\d+)\nY=(-?\d+)/;
+		command($x, 'xdotool', 'getwindowgeometry', '--shell', window()) =~ /X=(-?\d+)\nY=(-?\d+)/;
 	command($x, 'xdotool', 'mousemove', $left + 200, $top + 20, 'click', 1);
 	return;
 }
@@ -135,7 +135,7 @@ ok wait_until(sub { meant() eq $sentence[1] }), '... and all verbs go by it from
 sleep 1;
 is height(), $plain, '... and the list does not come again';
 noted('alt+u', $sentence[0], '... until that is taken back');
-ok wait_until(sub { meant() eq $sentence[0] }), '... by all verbs, too';
+ok wait_until(sub { meant() eq $sentence[0] }),   '... by all verbs, too';
 ok key_until('alt+n', sub { height() > $plain }), '... and asked for again';
 noted('alt+2', "It was $moment", '... chosen again');
 noted('alt+y', $sentence[1],     '... and it is that one that is explained now');
@@ -174,7 +174,12 @@ is + ($d->run(tipme(), 'stop'))[0], 0, '... which runs';
 system('chown', '-R', '0', $d->rundir) == 0 or die "chown\n";
 is + ($d->start)[0], 0, 'another one takes its place' or BAIL_OUT('no recorder');
 click_first_line();
-ok wait_until(sub { command($x, 'xdotool', 'key', 'Escape'); wait_until(sub { !window() }, 2) }),
+ok wait_until(
+	sub {
+		command($x, 'xdotool', 'key', 'Escape');
+		wait_until(sub { !window() }, 2);
+	}
+	),
 	'Escape closes it';
 like words(), qr/^Nothing happened when I clicked; /, '... and what was said stays';
 
@@ -189,14 +194,16 @@ ok wait_until(sub { felt() eq "all\n" }), '... the episode has that in a word';
 my $asked = wait_until(sub { height() > $plain && height() }) // 0;
 ok $asked, '... and more is asked';
 noted('alt+m', 'Everything stood still; The pointer still moved', 'the pointer moved');
-noted('alt+a', 'Everything stood still; The pointer still moved; It comes again and again',
-	'it comes again and again');
+noted(
+	'alt+a', 'Everything stood still; The pointer still moved; It comes again and again',
+	'it comes again and again'
+);
 ok wait_until(sub { felt() eq "all,pointer-moved,again\n" }), '... all in words of ours';
 picture('question-felt');
 noted('alt+u', 'Everything stood still; The pointer still moved', '... which can be taken back');
 ok wait_until(sub { felt() eq "all,pointer-moved\n" }), '... there, too';
 noted('alt+t', 'Typing was slow', 'not everything, but typing: nothing is left of the pointer');
-ok wait_until(sub { height() < $asked }), '... nor asked for it';
+ok wait_until(sub { height() < $asked }),    '... nor asked for it';
 ok wait_until(sub { felt() eq "typing\n" }), '... and the episode knows';
 is meant(), $sentence[0], '... and the verdict is about a key';
 $d->stop;

@@ -35,8 +35,10 @@ sub shown {
 }
 
 sub window {
-	return (split /\n/,
-		command($x, 'sh', '-c', q{xdotool search --onlyvisible --name '^tipme$' 2>/dev/null}))[0];
+	return (
+		split /\n/,
+		command($x, 'sh', '-c', q{xdotool search --onlyvisible --name '^tipme$' 2>/dev/null})
+	)[0];
 }
 
 sub within {

@@ -88,8 +88,7 @@ is_deeply(
 set(all_off => 1);
 is(session_when(sub { !$_[0]{extensions} })->{extensions}, undef, 'all are switched off');
 # (What the commands of this test were called with stands elsewhere.)
-unlike(slurp("$_/manifest.json"), qr/$SECRET/, 'no name of his own is told')
-	for $before, $after;
+unlike(slurp("$_/manifest.json"), qr/$SECRET/, 'no name of his own is told') for $before, $after;
 
 # --- lines that are none of ours ---
 kill 'TERM', $agent;

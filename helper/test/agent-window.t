@@ -117,7 +117,7 @@ for my $id (qw(20261120-150302-3f2a 20261120-150303-3f2a)) {
 		or diag(slurp($log));
 	ok wait_until(sub { remembered() eq $path }), '... with this episode'
 		or diag('it has ' . remembered());
-	is scalar(windows(' - tipme$')),   1, '... and no second one';
+	is scalar(windows(' - tipme$')),     1, '... and no second one';
 	is scalar(windows('what happened')), 1, '... and no further question';
 }
 is slurp($log), '', 'the agent has nothing to complain of';

@@ -135,8 +135,7 @@ kill 'TERM', $agent;
 	$said =~ s/^(?!.*dialog).*\n//mg;
 	if (-x '/usr/libexec/tipme/tipme-dialog') {
 		is $said, '', 'an agent that is installed has its question';
-	}
-	else {
+	} else {
 		like $said,
 			qr{^tipme: agent: dialog: /\S+/tipme-dialog: is not there: nobody is asked what happened: install},
 			'an agent without its question says so';

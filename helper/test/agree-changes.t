@@ -46,8 +46,10 @@ done_testing();
 
 sub record {
 	my $ours    = start_ours($dir, '-c', '+migrate', $fast ? ('-i', $fast) : ());
-	my $changes = start_perf($dir, 'changes',
-		qw(-m 2048 -e sched:sched_migrate_task -e power:cpu_idle -e power:cpu_frequency));
+	my $changes = start_perf(
+		$dir, 'changes',
+		qw(-m 2048 -e sched:sched_migrate_task -e power:cpu_idle -e power:cpu_frequency)
+	);
 	my $faults = start_perf($dir, 'faults', qw(-e major-faults -c 1 -d));
 	sleep 1.5;
 	$from  = monotonic();
@@ -93,8 +95,11 @@ SKIP: {
 				} @m
 			]
 		} @t;
-		is_deeply [ map { $t[$_]{way} . " at $t[$_]{ts_ns}" }
-				grep { @{ $same[$_] } != 1 } 0 .. $#t ], [], '... and all that perf saw';
+		is_deeply [
+			map  { $t[$_]{way} . " at $t[$_]{ts_ns}" }
+			grep { @{ $same[$_] } != 1 } 0 .. $#t
+			],
+			[], '... and all that perf saw';
 	}
 }
 
@@ -115,8 +120,8 @@ SKIP: {
 		skip 'no CPU was idle', 4 if @spans < 20;
 		my %by_cpu;
 		push @{ $by_cpu{ $_->{cpu} } }, $_ for grep { within($_->{ts_ns}) } @{ $mine{cpu_idle} };
-# perf leaves out events when it is interrupted while it writes one: a period of perf in which
-# several of ours ended is no period.
+	  # perf leaves out events when it is interrupted while it writes one: a period of perf in which
+	  # several of ours ended is no period.
 		my $all = @spans;
 		@spans = grep {
 			my $s = $_;
@@ -149,8 +154,10 @@ sub frequency {
 SKIP: {
 		my @t = grep { within($_->{ns}) } @{ $theirs{cpu_frequency} // [] };
 		skip 'no CPU changed its frequency here (virtual machines have none to change)', 1 if !@t;
-		is_deeply [ map {"$_->{cpu}: $_->{khz}"}
-			grep { within($_->{ts_ns}) } @{ $mine{cpu_frequency} } ],
+		is_deeply [
+			map  {"$_->{cpu}: $_->{khz}"}
+			grep { within($_->{ts_ns}) } @{ $mine{cpu_frequency} }
+			],
 			[ map { $_->{text} =~ /state=(\d+) cpu_id=(\d+)/ ? "$2: $1" : () } @t ],
 			'the same frequencies';
 	}
@@ -172,7 +179,7 @@ SKIP: {
 		is scalar @all, $t, "as many here as in perf ($t)";
 		cmp_ok abs(@all - $load->{told}), '<=', 3 + 0.02 * $load->{told},
 			'and as /proc counted up to the last line of the program '
-				. '(its start and end have some, too)';
+			. '(its start and end have some, too)';
 		# Where reading needs no sleep (the page was on its way), there is no wait to tell of.
 		my @waited = grep { $_->{duration_ns} } @m;
 		my $sum    = 0;

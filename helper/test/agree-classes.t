@@ -20,21 +20,21 @@ plan skip_all => $why if $why;
 
 my @EVENTS =
 	qw(block:block_bio_queue block:block_rq_issue block:block_rq_complete signal:signal_generate
-		vmscan:mm_vmscan_memcg_reclaim_begin vmscan:mm_vmscan_memcg_reclaim_end
-		lock:contention_begin lock:contention_end irq:softirq_entry irq:softirq_exit
-		irq_vectors:local_timer_entry irq_vectors:local_timer_exit sched:sched_pi_setprio
-		compaction:mm_compaction_begin compaction:mm_compaction_end sched:sched_process_fork
-		sched:sched_process_exec sched:sched_process_exit task:task_rename
-		workqueue:workqueue_queue_work workqueue:workqueue_execute_start
-		workqueue:workqueue_execute_end);
+	vmscan:mm_vmscan_memcg_reclaim_begin vmscan:mm_vmscan_memcg_reclaim_end
+	lock:contention_begin lock:contention_end irq:softirq_entry irq:softirq_exit
+	irq_vectors:local_timer_entry irq_vectors:local_timer_exit sched:sched_pi_setprio
+	compaction:mm_compaction_begin compaction:mm_compaction_end sched:sched_process_fork
+	sched:sched_process_exec sched:sched_process_exit task:task_rename
+	workqueue:workqueue_queue_work workqueue:workqueue_execute_start
+	workqueue:workqueue_execute_end);
 my ($from, $from_to, $to_from, $to, @disk, @disk_after, %load, %mine, %theirs, $once_more);
 # Where perf did not get a CPU in time to write all down, it is no witness: then once more.
 for my $try (1 .. 6) {
 	record();
 	my $lost = lost_by_perf($dir, 'events') + lost_by_perf($dir, 'clock');
 	note "try $try: perf has lost something, $lost times" if $lost;
-# Seen once in some hundred runs: the kernel's count alone has a few more, we do not know which (a
-# machine may hide interrupts from tracing). Not twice in a row.
+  # Seen once in some hundred runs: the kernel's count alone has a few more, we do not know which (a
+  # machine may hide interrupts from tracing). Not twice in a row.
 	my $off = !$lost && !$once_more++ && disk_counts();
 	last if !$lost && (!$off || $off->{difference} <= $off->{allowed});
 	note "try $try: $off->{text}" if $off;
@@ -146,7 +146,7 @@ sub disk_counts {
 		allowed    => 1 + $edge + $flushes + $mine{missed} + 0.001 * $told,
 		text       =>
 			"/proc/diskstats of $name: $told requests done; here $inside, $edge of them at the "
-				. "edges, and $flushes flushes, $mine{missed} runs missed"
+			. "edges, and $flushes flushes, $mine{missed} runs missed"
 	};
 }
 
@@ -191,8 +191,10 @@ SKIP: {
 }
 
 sub memory {
-	my @end = reclaims('memcg_reclaim', 'mm_vmscan_memcg_reclaim', $load{memory},
-		'reclaim for a memory cgroup');
+	my @end = reclaims(
+		'memcg_reclaim', 'mm_vmscan_memcg_reclaim', $load{memory},
+		'reclaim for a memory cgroup'
+	);
 	my @freed =
 		map  { $_->{amount} }
 		grep { $_->{tid} == $load{memory} && $_->{kind} eq 'memcg_reclaim' && $_->{phase} eq 'end' }
@@ -258,9 +260,11 @@ sub names {
 
 # Who queued work, and who did it.
 sub workers {
-	for ([ work_queued => 'workqueue_queue_work', 'was queued' ],
-		[ work_start => 'workqueue_execute_start', 'was begun' ],
-		[ work_end   => 'workqueue_execute_end',   'was finished' ])
+	for (
+		[ work_queued => 'workqueue_queue_work',    'was queued' ],
+		[ work_start  => 'workqueue_execute_start', 'was begun' ],
+		[ work_end    => 'workqueue_execute_end',   'was finished' ]
+		)
 	{
 		my ($ours, $event, $what) = @$_;
 		my (%m, @missing);
@@ -305,12 +309,16 @@ SKIP: {
 # Ours are net of other interrupts, so never longer than what perf saw from entry to exit.
 sub interrupts {
 	my %spans;
-	for my $kind ([ softirq => 'softirq_entry', 'softirq_exit' ],
-		[ timer => 'local_timer_entry', 'local_timer_exit' ])
+	for my $kind (
+		[ softirq => 'softirq_entry',     'softirq_exit' ],
+		[ timer   => 'local_timer_entry', 'local_timer_exit' ]
+		)
 	{
 		my %open;
-		for my $e (sort { $a->{ns} <=> $b->{ns} } @{ $theirs{ $kind->[1] } },
-			@{ $theirs{ $kind->[2] } })
+		for my $e (
+			sort { $a->{ns} <=> $b->{ns} } @{ $theirs{ $kind->[1] } },
+			@{ $theirs{ $kind->[2] } }
+			)
 		{
 			if    ($e->{event} eq $kind->[1]) { $open{ $e->{cpu} } = $e->{ns} }
 			elsif (my $begin = delete $open{ $e->{cpu} }) {
@@ -321,8 +329,8 @@ sub interrupts {
 	my ($looked, @odd) = (0);
 	for my $r (grep { $_->{ts_ns} > $from && $_->{ts_ns} < $to } @{ $mine{irq} }) {
 		my $list = $spans{"$r->{kind} $r->{cpu}"} or next;
-# Between their look at the clock and ours there may be another interrupt, or the host of a virtual
-# machine.
+ # Between their look at the clock and ours there may be another interrupt, or the host of a virtual
+ # machine.
 		my ($s) =
 			grep { $_->[0] < $r->{ts_ns} + $r->{duration_ns} && $_->[1] > $r->{ts_ns} } @$list;
 		# perf leaves out events when it is interrupted while it writes one.
@@ -345,8 +353,8 @@ sub samples {
 	my @its = grep { $_->{tid} == $pid } @all;
 	my $t   = @its;
 	cmp_ok $t, '>', 50, "perf took $t samples of a busy loop";
-# Where others had its CPUs, too, it is a matter of luck whom each of the two met: four times what
-# is usual.
+  # Where others had its CPUs, too, it is a matter of luck whom each of the two met: four times what
+  # is usual.
 	my %on     = map { $_->{cpu} => 1 } @its;
 	my $others = grep {
 			   $on{ $_->{cpu} }
@@ -390,10 +398,11 @@ sub start_load {
 			or _exit(127);
 	}
 	exec_real_time() if $kind eq 'priority';
-	my %act =
-		(signals => \&act_signals, burn => \&act_burn, locks => \&act_locks,
-		memory     => \&act_memory, names => \&act_names,
-		compaction => sub { put('/proc/sys/vm/compact_memory', 1) });
+	my %act = (
+		signals    => \&act_signals, burn  => \&act_burn, locks => \&act_locks,
+		memory     => \&act_memory,  names => \&act_names,
+		compaction => sub { put('/proc/sys/vm/compact_memory', 1) }
+	);
 	$act{$kind}->();
 	_exit(0);
 }

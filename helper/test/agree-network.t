@@ -21,7 +21,7 @@ my %PORT = (
 );
 
 plan skip_all => 'recording needs root (run it with sudo)' if $>;
-plan skip_all => 'a part of all tests (TIPME_TEST_ALL=1)' if !$ENV{TIPME_TEST_ALL};
+plan skip_all => 'a part of all tests (TIPME_TEST_ALL=1)'  if !$ENV{TIPME_TEST_ALL};
 # The loads and we are in it; the recorder, which sees all, is started by us and so is, too.
 plan skip_all => 'no network namespace may be made here' if syscall $SYS_UNSHARE, $CLONE_NEWNET;
 plan skip_all => 'no ip here' if system 'ip link set lo up 2> /dev/null';

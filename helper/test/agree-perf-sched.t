@@ -26,10 +26,8 @@ for my $try (1 .. 6) {
 	($from, $to) = common_time($theirs, $mine);
 	my $lost = lost_by_perf($dir, 'perf');
 	last if $to - $from > 1e9 && !$lost;
-	note(
-		"try $try: the recordings have no second in common, or perf has lost something "
-			. "($lost times)"
-	);
+	note(     "try $try: the recordings have no second in common, or perf has lost something "
+			. "($lost times)");
 }
 cmp_ok($to - $from, '>', 1e9, 'more than a second is in both recordings');
 my $p = sums($theirs, $from, $to);
@@ -45,12 +43,14 @@ cmp_ok(scalar(keys %by_tid), '>=', 4, 'threads with enough to compare');
 for my $tid (sort { $a <=> $b } keys %by_tid) {
 	for my $what (qw(run wait switches)) {
 		my ($x, $y) = map { $_->{$tid}{$what} // 0 } $o, $p;
-# Both look at one waking, one after the other: the one who comes second stamps it later, by the
-# time of a stack.
+	# Both look at one waking, one after the other: the one who comes second stamps it later, by the
+	# time of a stack.
 		my $slack = $what eq 'switches' ? 2 : 1e6 + 10e3 * ($p->{$tid}{switches} // 0);
 		my $most  = ($x > $y ? $x : $y) * 0.01 + $slack;
-		ok(abs($x - $y) <= $most, sprintf "thread %d: %s %.0f here, %.0f there", $tid, $what, $x,
-			$y);
+		ok(
+			abs($x - $y) <= $most, sprintf "thread %d: %s %.0f here, %.0f there", $tid, $what, $x,
+			$y
+		);
 	}
 }
 my ($theirs_woke, $we_woke) = map { wakers($_, $from, $to) } $theirs, $mine;
@@ -77,8 +77,10 @@ sub wakers {
 
 sub record {
 	my $recorder = start_ours($dir);
-	my $perf     = start_perf($dir, 'perf',
-		qw(-m 8192 -e sched:sched_switch -e sched:sched_waking -e sched:sched_wakeup_new));
+	my $perf     = start_perf(
+		$dir, 'perf',
+		qw(-m 8192 -e sched:sched_switch -e sched:sched_waking -e sched:sched_wakeup_new)
+	);
 	sleep 1.5;
 	my @load = map { start_load($_) } qw(burn burn pipe sleep sleep);
 	sleep 3;

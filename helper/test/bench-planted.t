@@ -19,11 +19,12 @@ my $n = 0;
 
 sub run {
 	my ($tasks, %o) = @_;
-	my $file   = "$dir/" . ++$n . '.json';
-	my $folder = $o{folder} // $dir;
-	my @command =
-		(@{ $o{by} // [] }, $tipme, qw(bench run), split(' ', $tasks), '--rounds', 8, '--budget',
-		5, '--folder', $folder, '-o', $file);
+	my $file    = "$dir/" . ++$n . '.json';
+	my $folder  = $o{folder} // $dir;
+	my @command = (
+		@{ $o{by} // [] }, $tipme, qw(bench run), split(' ', $tasks), '--rounds', 8, '--budget',
+		5, '--folder', $folder, '-o', $file
+	);
 	my $pid = fork // die $!;
 	if (!$pid) {
 		$o{child}->() if $o{child};
@@ -72,13 +73,17 @@ SKIP: {
 	my $b = run('syscall/getppid', by => [ $filter, 4 ]);
 	my ($row, $facts) = compared($base, $b, 'syscall/getppid');
 	is($row->{differs}, 1, 'a seccomp filter: system calls take longer');
-	cmp_ok(kinds($row)->{kernel}, '>', $row->{a_ns},
-		'the kernel alone takes longer than all of it before');
+	cmp_ok(
+		kinds($row)->{kernel}, '>', $row->{a_ns},
+		'the kernel alone takes longer than all of it before'
+	);
 	my $f = $facts->{'seccomp filters'} // [ 0, 0 ];
 	is($f->[1] - $f->[0], 4, 'the fact that differs is named: four filters more');
-	like($row->{sentence},
+	like(
+		$row->{sentence},
 		qr/\Asyscall\/getppid takes [\d.]+ times as long in B \(.*\): .* more is /,
-		'in one sentence');
+		'in one sentence'
+	);
 }
 
 SKIP: {
@@ -122,9 +127,10 @@ SKIP: {
 	system 'fusermount3', '-u', $at;
 	my ($row, $facts) = compared($base, $b, 'fs-read');
 	is($row->{differs}, 1, 'a file system of a process: reading takes longer');
-	cmp_ok(kinds($row)->{blocked}, '>', $row->{a_ns},
-		'it sleeps for longer than all of it took before')
-		or diag explain $row->{parts};
+	cmp_ok(
+		kinds($row)->{blocked}, '>', $row->{a_ns},
+		'it sleeps for longer than all of it took before'
+	) or diag explain $row->{parts};
 	like($facts->{'file system'}[1] // '', qr/fuse/, 'the fact that differs is named');
 }
 

@@ -37,28 +37,33 @@ SKIP: {
 	is($run->{told}, $run->{repeated}, 'the recorder tells the parts of all repeats') or diag $out;
 	my %task    = map { $_->{name} => $_ } @{ $run->{tasks} };
 	my @repeats = map {
-		map {@$_} @{ $_->{rounds} }
+		map {@$_}
+			@{ $_->{rounds} }
 	} @{ $run->{tasks} };
 	my @wrong = grep {
 		sum0(map { $_->{ns} } @{ $_->{parts} }) != $_->{to_ns} - $_->{from_ns}
 	} @repeats;
 	is(scalar @wrong, 0, 'they add up to the timed intervals');
 	my %ns;
+
 	for my $r (map {@$_} @{ $task{'memory-chase/4M'}{rounds} }) {
 		$ns{ join ': ', grep {defined} @$_{qw(kind what)} } += $_->{ns} for @{ $r->{parts} };
 	}
 	# A task of some milliseconds may be spared; of all together somebody waits for the hog.
-	my $hog_ns = sum0(map { $_->{ns} }
-			grep { ($_->{what} // '') eq 'greedy had the CPU' } map { @{ $_->{parts} } } @repeats);
+	my $hog_ns = sum0(
+		map { $_->{ns} }
+		grep { ($_->{what} // '') eq 'greedy had the CPU' } map { @{ $_->{parts} } } @repeats
+	);
 	cmp_ok($hog_ns,        '>', 0,                'who had the CPU is named') or diag explain \%ns;
 	cmp_ok($ns{user} // 0, '>', $ns{kernel} // 0, 'references to memory are user mode')
 		or diag explain \%ns;
 	my @on = grep { $_->{kind} eq 'blocked' }
 		map { @{ $_->{parts} } } map {@$_} @{ $task{'wakeup/pipe-same'}{rounds} };
-	ok((grep { $_->{what} =~ /pipe, until tipme-bench-tas/ } @on),
-		'what a sleep was for, and who ended it')
-		or diag explain \@on;
-	SKIP: {
+	ok(
+		(grep { $_->{what} =~ /pipe, until tipme-bench-tas/ } @on),
+		'what a sleep was for, and who ended it'
+	) or diag explain \@on;
+SKIP: {
 		my $gs = $task{'app-ghostscript'};
 		skip "no Ghostscript: $gs->{unavailable}", 1 if defined $gs->{unavailable};
 		my %did;

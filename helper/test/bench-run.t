@@ -38,12 +38,13 @@ sub left {
 # Each task with few rounds: what cannot be timed here says why.
 my $r = run(
 	'null syscall exec fs-read fs-create net wakeup dbus-call memory-access/64K window/wayland '
-		. '--rounds 1 --budget 1'
-);
+		. '--rounds 1 --budget 1');
 is($r->{rc}, 0, 'a run') or diag $r->{said};
 cmp_ok(scalar @{ $r->{tasks} }, '>=', 16, scalar @{ $r->{tasks} } . ' tasks');
-like($r->{said}, qr/no recorder runs here: who had the CPU .* will not be known/,
-	'without a recorder, aloud');
+like(
+	$r->{said}, qr/no recorder runs here: who had the CPU .* will not be known/,
+	'without a recorder, aloud'
+);
 for my $t (@{ $r->{tasks} }) {
 	if (defined $t->{unavailable}) { pass("$t->{name}: not available: $t->{unavailable}"); next }
 	my @repeats = map {@$_} @{ $t->{rounds} };
@@ -53,8 +54,10 @@ for my $t (@{ $r->{tasks} }) {
 	ok(@repeats && !@wrong, "$t->{name}: the parts of all repeats add up");
 }
 is(left(), '', 'no file is left');
-for ([ 'memory-access/64K', sub { $_[0] > 0.5 }, 'references to memory are mostly user mode' ],
-	[ 'fs-read', sub { $_[0] < 0.5 }, 'reading files is mostly the kernel' ])
+for (
+	[ 'memory-access/64K', sub { $_[0] > 0.5 }, 'references to memory are mostly user mode' ],
+	[ 'fs-read',           sub { $_[0] < 0.5 }, 'reading files is mostly the kernel' ]
+	)
 {
 	my ($name, $right, $what) = @$_;
 	my ($t) = grep { $_->{name} eq $name } @{ $r->{tasks} };
@@ -69,12 +72,15 @@ SKIP: {
 }
 my %task = map { $_->{name} => $_ } @{ $r->{tasks} };
 my ($exec) = map {@$_} @{ $task{'exec/dynamic'}{rounds} };
-cmp_ok($exec->{counters}{'page-faults'}, '>', 10 * 20,
-	'faults of the programs that were started count')
-	if exists $exec->{counters}{'page-faults'};
+cmp_ok(
+	$exec->{counters}{'page-faults'}, '>', 10 * 20,
+	'faults of the programs that were started count'
+) if exists $exec->{counters}{'page-faults'};
 my @missing = keys %{ $task{'syscall/dup'}{not_available} };
-ok(!(grep { exists $exec->{counters}{$_} } @missing),
-	@missing . ' counters are not available, and have no value');
+ok(
+	!(grep { exists $exec->{counters}{$_} } @missing),
+	@missing . ' counters are not available, and have no value'
+);
 ok(length $r->{facts}{kernel} && exists $r->{facts}{'seccomp filters'}, 'facts of the machine');
 like(qx{"$tipme" bench report $r->{file}}, qr/^exec\/static /m, 'its report');
 
@@ -94,8 +100,10 @@ subtest 'counters from a recorded trace' => sub {
 	my $traced = run("syscall/getppid --rounds 1 --counters-from $trace");
 	my $said   = qx{"$tipme" bench report $traced->{file}};
 	my ($row)  = $said =~ /^(syscall\/getppid +[\d.]+ +not.*)/m;
-	like($row // $said, qr/ 5\.0 +not available +not available/,
-		'five cycles a call; a counter that never ran is not available');
+	like(
+		$row // $said, qr/ 5\.0 +not available +not available/,
+		'five cycles a call; a counter that never ran is not available'
+	);
 	open $out, '>', $trace or die $!;
 	print {$out} "cycles one two three\n";
 	close $out or die $!;
@@ -162,14 +170,18 @@ SKIP: {
 		if system 'mount', '-t', 'tmpfs', '-o', 'size=8m', 'none', $small;
 	my $said = qx{"$tipme" bench run fs-small --rounds 1 --folder "$small" 2>&1};
 	is($? >> 8, 1, 'a small disk is refused');
-	like($said, qr/trace-small: \d+ MB are free and 128 are needed: name another folder/,
-		'with what it needs');
+	like(
+		$said, qr/trace-small: \d+ MB are free and 128 are needed: name another folder/,
+		'with what it needs'
+	);
 	is(join(' ', glob "$small/*"), '', 'and nothing was written');
 	system 'umount', $small;
 }
 
-for ([ 'nothing', qr/nothing: no such task/ ], [ '--rounds 0', qr/--rounds 0/ ],
-	[ "--folder $dir/none", qr/no such folder/ ], [ '--wrong', qr/no such option/ ])
+for (
+	[ 'nothing',            qr/nothing: no such task/ ], [ '--rounds 0', qr/--rounds 0/ ],
+	[ "--folder $dir/none", qr/no such folder/ ],        [ '--wrong',    qr/no such option/ ]
+	)
 {
 	my $said = qx{"$tipme" bench run $_->[0] 2>&1};
 	is($? >> 8, 64, "usage error: $_->[0]");

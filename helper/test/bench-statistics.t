@@ -29,8 +29,10 @@ subtest 'intervals agree with published tables' => sub {
 	for my $n (sort { $a <=> $b } keys %table) {
 		is(Tipme::Statistics::_rank_sum_below($n, $n, 0.025) - 1, $table{$n}, "U of $n and $n");
 	}
-	is_deeply([ Tipme::Statistics::_rank_sum_ways(9, 14) ], [ counted(9, 14) ],
-		'all orders, counted');
+	is_deeply(
+		[ Tipme::Statistics::_rank_sum_ways(9, 14) ], [ counted(9, 14) ],
+		'all orders, counted'
+	);
 	my ($ratio, $least, $most) = ratio_of_medians([ 1 .. 5 ], [ 1 .. 5 ], 40);
 	ok($ratio == 1 && !defined $least && !defined $most, 'too few values for forty comparisons');
 };
@@ -58,12 +60,16 @@ sub made {
 			my $r = $_;
 			[ map { repeat(int $ns->($n, $r)) } 1 .. 2 ]
 		} 1 .. $rounds;
-		{ name => "task-$n", what => 'made up', unit => 'call', references => 10, empty_ns => 0,
-			empty => {}, rounds => \@rounds };
+		{
+			name  => "task-$n", what => 'made up', unit => 'call', references => 10, empty_ns => 0,
+			empty => {},        rounds => \@rounds
+		};
 	} 1 .. $tasks;
-	return { name => 'made up', started => '2026-11-22T00:00:00Z', facts => {%facts},
-		recorder => undef, told => 0, repeated => 0, duration_s => 1, complete => 1,
-		tasks    => \@tasks };
+	return {
+		name     => 'made up', started => '2026-11-22T00:00:00Z', facts => {%facts},
+		recorder => undef,     told    => 0, repeated => 0, duration_s => 1, complete => 1,
+		tasks    => \@tasks
+	};
 }
 
 sub repeat {
@@ -105,25 +111,34 @@ subtest 'a difference is found and explained' => sub {
 	$_ = [
 		map {
 			my $ns = $_->{to_ns} - 1000;
-			repeat($ns, [ user => 1000 ], [ kernel => 9000 ],
-				[ 'runnable: hog had the CPU' => $ns - 10000 ])
+			repeat(
+				$ns, [ user => 1000 ], [ kernel => 9000 ],
+				[ 'runnable: hog had the CPU' => $ns - 10000 ]
+			)
 		} @$_
 		]
 		for @{ $b->{tasks}[6]{rounds} };
 	my @rows = compare([$a], [$b]);
-	is(join(' ', map { $_->{name} } grep { $_->{differs} } @rows), 'task-7',
-		'that one, and no other');
-	like(sentence($rows[6]),
+	is(
+		join(' ', map { $_->{name} } grep { $_->{differs} } @rows), 'task-7',
+		'that one, and no other'
+	);
+	like(
+		sentence($rows[6]),
 		qr/\Atask-7 takes [\d.]+ times as long in B \([\d.]+ to [\d.]+\): .* waiting for a CPU/,
-		'one sentence')
-		or diag sentence($rows[6]);
-	is_deeply([ facts_that_differ([$a], [$b]) ], [ [ 'seccomp filters', 0, 3 ] ],
-		'and the fact that differs');
+		'one sentence'
+	) or diag sentence($rows[6]);
+	is_deeply(
+		[ facts_that_differ([$a], [$b]) ], [ [ 'seccomp filters', 0, 3 ] ],
+		'and the fact that differs'
+	);
 	my @back = compare([$b], [$a]);
 	is($back[6]{differs}, -1, 'the other way round it is shorter');
 	my ($r, $s) = ($rows[6], $back[6]);
-	cmp_ok(abs($r->{ratio} * $s->{ratio} - 1), '<', 1e-9,
-		'and the ratios are each other\'s inverse');
+	cmp_ok(
+		abs($r->{ratio} * $s->{ratio} - 1), '<', 1e-9,
+		'and the ratios are each other\'s inverse'
+	);
 	like(chart_of_ratios(0.05, @rows), qr/<svg.*B takes longer/s, 'a picture');
 };
 
@@ -139,8 +154,10 @@ subtest 'parts of the middle half add up' => sub {
 	my $told    = typical_parts($t);
 	my @typical = Tipme::Bench::Result::typical($t);
 	my $mean    = sum0(map { ($_->{to_ns} - $_->{from_ns}) / 10 } @typical) / @typical;
-	cmp_ok(abs(sum0(values %{ $told->{parts} }) - $mean), '<', 1e-6,
-		'to the mean of those repeats');
+	cmp_ok(
+		abs(sum0(values %{ $told->{parts} }) - $mean), '<', 1e-6,
+		'to the mean of those repeats'
+	);
 	is($told->{parts}{user}, 10, 'of one reference');
 	$t->{empty} = { 'page-faults' => 5 };
 	is(counters_of($t)->{'page-faults'}, 1.5, 'a count without that of an empty repeat');
@@ -150,8 +167,10 @@ subtest 'parts of the middle half add up' => sub {
 subtest 'files' => sub {
 	my ($a, $b) = map { made(2, 8, \&noisy) } 1 .. 2;
 	write_result("$dir/$_->[0].json", @{ $_->[1] }) for [ a => [$a] ], [ b => [$b] ];
-	is(scalar runs_of("$dir/a.json", "$dir/b.json", "$dir/a.json"), 2,
-		'a run that is in two files counts once');
+	is(
+		scalar runs_of("$dir/a.json", "$dir/b.json", "$dir/a.json"), 2,
+		'a run that is in two files counts once'
+	);
 	write_result("$dir/all.json", runs_of("$dir/a.json", "$dir/b.json"));
 	is_deeply([ read_result("$dir/all.json") ], [ $a, $b ], 'put together and read again');
 	ok(!-e "$dir/all.json.tmp", 'nothing beside it');
@@ -180,8 +199,10 @@ subtest 'reports' => sub {
 	my @sizes = qw(4K 64K 1M);
 	$run->{tasks}[$_]{name} = "memory-access/$sizes[$_]" for 0 .. 2;
 	push @{ $run->{tasks} },
-		{ name => 'window', unit => 'window', references => 1, rounds => [],
-		unavailable => 'no X server' };
+		{
+		name        => 'window', unit => 'window', references => 1, rounds => [],
+		unavailable => 'no X server'
+		};
 	my $text = text_report($run);
 	like($text, qr{^memory-access/4K .* ms|us}m,           'the table');
 	like($text, qr/^window: not available: no X server$/m, 'what is not available');

@@ -26,20 +26,26 @@ sub adds_up {
 	my ($r, $count, $least_ms) = @_;
 	is($r->{count},                                   $count, "$count intervals");
 	is(sum(map { $_->{count} } @{ $r->{histogram} }), $count, 'the buckets add up');
-	cmp_ok(min(map { $_->{from_ms} } @{ $r->{histogram} }), '>=', $least_ms,
-		"none is shorter than $least_ms ms");
+	cmp_ok(
+		min(map { $_->{from_ms} } @{ $r->{histogram} }), '>=', $least_ms,
+		"none is shorter than $least_ms ms"
+	);
 	is($r->{worst_to_ns} - $r->{worst_from_ns}, $r->{max_ns}, 'the worst is where it says');
 	cmp_ok($r->{median_ns}, '<=', $r->{p99_ns}, 'quantiles are in order');
 	cmp_ok($r->{p99_ns},    '<=', $r->{max_ns}, 'up to the longest');
 }
 
-for my $wrong ('', 'nothing', 'memory sched', 'sched --load heavy', 'memory --children 0',
-	'memory --intervals x')
+for my $wrong (
+	'', 'nothing', 'memory sched', 'sched --load heavy', 'memory --children 0',
+	'memory --intervals x'
+	)
 {
 	my ($out, $rc) = bench($wrong);
 	is($rc, 64, "usage error: '$wrong'");
-	like($out, qr/usage: tipme bench|tipme: bench: .*: see tipme bench --help|hog, forks or none/,
-		'it says what is wrong');
+	like(
+		$out, qr/usage: tipme bench|tipme: bench: .*: see tipme bench --help|hog, forks or none/,
+		'it says what is wrong'
+	);
 }
 my ($help, $rc) = bench('--help');
 ok($rc == 0 && $help =~ /Examples:/, '--help has examples');
@@ -64,8 +70,10 @@ SKIP: {
 	my $r = result('memory --intervals 20 --limit-mib 32');
 	adds_up($r, 20, 100);
 	is($r->{memory_bytes}, 32 << 20, 'the group has the limit that was asked for');
-	cmp_ok($r->{children} * $r->{child_bytes}, '>', 1.49 * $r->{memory_bytes},
-		'the writers want one and a half times as much');
+	cmp_ok(
+		$r->{children} * $r->{child_bytes}, '>', 1.49 * $r->{memory_bytes},
+		'the writers want one and a half times as much'
+	);
 	is($r->{load_ended},                                         0, 'all writers lived to the end');
 	is(join(' ', glob '/sys/fs/cgroup/{memory/,}tipme-bench-*'), '', 'the group is gone');
 }
@@ -88,8 +96,8 @@ SKIP: {
 		);
 	} // {};
 	is($d->{interval}{duration_ns}, $r->{episode_to_ns} - $r->{episode_from_ns}, 'of that length');
-# Besides the 10 ms that it computes and the 50 ms that it sleeps, it waited for its CPU; how much
-# each is, is the machine's affair.
+  # Besides the 10 ms that it computes and the 50 ms that it sleeps, it waited for its CPU; how much
+  # each is, is the machine's affair.
 	my %kinds = %{ $d->{totals}{kinds} // {} };
 	cmp_ok(sum(values %kinds),            '==', $d->{interval}{duration_ns}, 'the causes add up');
 	cmp_ok($kinds{'cpu-contention'} // 0, '>',  0, 'the hog is among them');

@@ -49,8 +49,7 @@ sub autostart {
 }
 
 sub agents {
-	return
-		grep { (readlink "/proc/$_/exe" // '') eq "$public/helper/agent/tipme-agent" }
+	return grep { (readlink "/proc/$_/exe" // '') eq "$public/helper/agent/tipme-agent" }
 		map {m{/proc/(\d+)}} glob '/proc/[0-9]*';
 }
 

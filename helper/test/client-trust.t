@@ -178,17 +178,23 @@ sub cleaned {
 my $evil    = "\e]0;x\a\x7f\xc2\x9b2J\xe2\x80\xae";
 my $escaped = '\u001b]0;x\u0007\u007f\u009b2J\u202e';
 cleaned('a refusal', [ [ reply => 13, "no $evil" ] ], qr/^tipme: snap: no \?/m, 'snap');
-cleaned('an episode',
+cleaned(
+	'an episode',
 	[ [ reply => 0, qq({"id": "20260101-$escaped"}) ], [ saved => 0, "/lib/$evil" ] ],
-	qr{^20260101-\?.*^/lib/\?}ms, 'snap');
-cleaned('a failure', [ [ reply => 0, '{"id": "1"}' ], [ saved => 5, "disk $evil" ] ],
-	qr/^tipme: snap: disk \?/m, 'snap');
+	qr{^20260101-\?.*^/lib/\?}ms, 'snap'
+);
+cleaned(
+	'a failure',                [ [ reply => 0, '{"id": "1"}' ], [ saved => 5, "disk $evil" ] ],
+	qr/^tipme: snap: disk \?/m, 'snap'
+);
 my $status =
 	qq({"source": "s$escaped", "pid": 1, "lost": {"l$escaped": 1}, "classes": {"c$escaped": true}, "limits": ["m$escaped"], "library": "/l$escaped", "x_servers": [{"name": "n$escaped"}]});
 cleaned('status',  [ [ reply => 0, $status ] ], qr/^recording  s\?/m, 'status');
 cleaned('classes', [ [ reply => 0, $status ] ], qr/^classes    c\?/m, 'classes');
-cleaned('status --json', [ [ reply => 0, $status =~ s/"s/"s$evil/r ] ], qr/"s\?/, 'status',
-	'--json');
+cleaned(
+	'status --json', [ [ reply => 0, $status =~ s/"s/"s$evil/r ] ], qr/"s\?/, 'status',
+	'--json'
+);
 cleaned('doctor', [ [ reply => 0, $status ] ], qr/./, 'doctor');
 
 # --- verbs that read episodes look where the recorder that runs here puts them ---

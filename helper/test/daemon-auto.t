@@ -88,8 +88,10 @@ is status()->{auto_ms}, 300, 'switched on while recording: 300 ms';
 takes_none(
 	'ordinary typing',
 	sub {
-		$s->type_lines('enter true', 'sleep 0.4', 'type ls', 'sleep 0.3', 'key backspace',
-			'key backspace', 'sleep 1', 'enter sleep 1', 'sleep 1.3', 'type y');
+		$s->type_lines(
+			'enter true',    'sleep 0.4', 'type ls',       'sleep 0.3', 'key backspace',
+			'key backspace', 'sleep 1',   'enter sleep 1', 'sleep 1.3', 'type y'
+		);
 		$s->pressed(5 + 2 + 2 + 8 + 1);
 		sleep 0.6;
 	}
@@ -166,13 +168,13 @@ SKIP: {
 				if !$pid;
 			$pid
 		} Tipme::Stage::cpu_numbers();
-# They are moved while they wait, as the scheduler does, too: the kernel counts what they have
-# waited at each move.
+	  # They are moved while they wait, as the scheduler does, too: the kernel counts what they have
+	  # waited at each move.
 		my $mover = fork // die "fork: $!\n";
 		exec 'chrt', '-f', 45, $^X, '-MTime::HiRes=time,sleep', '-e',
 			'sleep($ARGV[0] - time) if $ARGV[0] > time; my ($begin, $x, $y, @cpus) = @ARGV; for my '
-				. '$n (1 .. 5) '
-				. '{ for my $pid ($x, $y) { system(qq(taskset -pc $cpus[$n % @cpus] $pid > /dev/null)) } sleep 0.1 } my $all = join q(,), @cpus; for my $pid ($x, $y) { system(qq(taskset -pc $all $pid > /dev/null)) }',
+			. '$n (1 .. 5) '
+			. '{ for my $pid ($x, $y) { system(qq(taskset -pc $cpus[$n % @cpus] $pid > /dev/null)) } sleep 0.1 } my $all = join q(,), @cpus; for my $pid ($x, $y) { system(qq(taskset -pc $all $pid > /dev/null)) }',
 			$begin, $client, $s->{display}->pid, Tipme::Stage::cpu_numbers() or die if !$mover;
 		waitpid $_, 0 for @hogs, $mover;
 		last if $taken = saved(1, 30);

@@ -60,8 +60,10 @@ SKIP: {
 	my ($sample, $cpus) = ($status->{record_cost_ns}{sample} // 0, scalar @{ $status->{coverage} });
 	my $most = sprintf '%.2f', 99 * $cpus * $sample / 1e7;
 	$sample
-		? like($text, qr/ of one CPU, and up to \Q$most\E % for samples$/m,
-		'... and what samples may take beside it')
+		? like(
+		$text, qr/ of one CPU, and up to \Q$most\E % for samples$/m,
+		'... and what samples may take beside it'
+		)
 		: unlike($text, qr/for samples/, '... no sample was measured');
 }
 

@@ -12,8 +12,8 @@ use Tipme::TestDaemon qw(complete load manifest slurp tipme tipmed records_of wa
 plan skip_all => 'recording needs root (run it with sudo)' if $>;
 
 subtest 'two triggers at once' => sub {
-# The first is not over before the third has come, however long the machine is busy with something
-# else.
+  # The first is not over before the third has come, however long the machine is busy with something
+  # else.
 	my $POST_S = 4;
 	my $d      = Tipme::TestDaemon->new(args => [ '--post', $POST_S ]);
 	is + ($d->start)[0], 0, 'start';
@@ -140,8 +140,10 @@ subtest 'no BTF' => sub {
 	mkdir $d->dir . '/empty';
 	my $hide = "mount --bind '" . $d->dir . "/empty' /sys/kernel/btf";
 	plan skip_all => 'no mount namespaces here' if system 'unshare', '-m', 'sh', '-c', $hide;
-	my ($rc, undef, $err) = $d->run('unshare', '-m', 'sh', '-c',
-		"$hide && exec '" . tipme() . "' start --source kernel_bpf");
+	my ($rc, undef, $err) = $d->run(
+		'unshare', '-m', 'sh', '-c',
+		"$hide && exec '" . tipme() . "' start --source kernel_bpf"
+	);
 	is $rc, 1, 'start with the tracing programs and nothing else fails';
 	like $err, qr/\Atipme: start: [^\n]*BTF[^\n]*\n\z/, 'with one sentence that names BTF';
 	ok !-e $d->rundir . '/tipmed.sock', 'no socket is left';
@@ -304,8 +306,10 @@ subtest 'counters that are to be had later' => sub {
 	is + ($d->start)[0], 0, 'start';
 	my @who  = map { (stat "/proc/@{[ $d->pid ]}")[$_] } 4, 5;
 	my $soft = sub {
-		return $d->run('setpriv', '--reuid', $who[0], '--regid', $who[1], '--clear-groups',
-			'prlimit', '--pid', $d->pid, "--nofile=$_[0]:");
+		return $d->run(
+			'setpriv', '--reuid', $who[0], '--regid', $who[1], '--clear-groups',
+			'prlimit', '--pid',   $d->pid, "--nofile=$_[0]:"
+		);
 	};
 	my $class = sub { return ($d->run(tipme(), 'classes', $_[0] . 'memory_wait'))[0] };
 	my $told  = sub {

@@ -49,7 +49,7 @@ close $c;
 for ([ 0, 1, 3, 5 .. 12 ], [ $FRIEND, 1 .. 12 ]) {
 	my ($uid, @verbs) = @$_;
 	is fuzz_as($uid, 1500, @verbs), 1500,
-		  '1500 times a true verb with any argument and text, by '
+		'1500 times a true verb with any argument and text, by '
 		. ($uid ? 'a user who may only trigger' : 'root')
 		. ': each answered';
 	is $d->status->{pid}, $pid, '... and it goes on';
@@ -289,16 +289,20 @@ sub fuzz_as {
 		sub {
 			srand 2000 + $uid;
 			my $answered = 0;
-			my @words =
-				('{"', 'input', '": ', 'true', '}', "\n", '20260101-000000-abcd', '../', "\0",
-				"\e[31m", 'io', '-', 'x' x 3000, "\xff\xfe");
+			my @words    = (
+				'{"',     'input', '": ', 'true', '}', "\n", '20260101-000000-abcd', '../', "\0",
+				"\e[31m", 'io',    '-',   'x' x 3000, "\xff\xfe"
+			);
 			for (1 .. $n) {
 				my $c    = $d->connection or last;
 				my $text = join '', map { $words[ rand @words ] } 1 .. rand 6;
 				$text = join '', map { chr int rand 256 } 1 .. rand 400 if rand() < 0.3;
 				send $c,
-					Tipme::TestDaemon::message($verbs[ rand @verbs ],
-					rand() < 0.5 ? int rand 9 : int rand 2**32, $text), 0;
+					Tipme::TestDaemon::message(
+					$verbs[ rand @verbs ],
+					rand() < 0.5 ? int rand 9 : int rand 2**32, $text
+					),
+					0;
 				$answered++ if Tipme::TestDaemon::answer($c);
 			}
 			return $answered;
@@ -313,8 +317,10 @@ sub hanging {
 	my $stranger =
 		qx{"$ENV{TIPME_BUILDDIR}/helper/test/daemon-hanging-fd" $STRANGER $STATUS 1 < /dev/null};
 	is $stranger, "not passed\n", 'a stranger cannot pass anything';
-	for ([ $FRIEND, $STATUS, 1 ], [ $FRIEND, $HELLO, 1 ], [ $FRIEND, $STATUS, 2 ],
-		[ $FRIEND, $STATUS, 1 ])
+	for (
+		[ $FRIEND, $STATUS, 1 ], [ $FRIEND, $HELLO, 1 ], [ $FRIEND, $STATUS, 2 ],
+		[ $FRIEND, $STATUS, 1 ]
+		)
 	{
 		push @hung, pass_hanging($_);
 		my $new = $d->connection;
@@ -362,7 +368,7 @@ sub hanging_beside_the_owner {
 	sysread $said_r, my $after, 1;
 	is $after, 'y',
 		'... also over the connection that he has when somebody whom he has named hangs all that '
-			. 'close';
+		. 'close';
 	waitpid $owner, 0;
 	done(@$_) for @hung;
 	$other->stop;
@@ -398,8 +404,10 @@ sub fds { return scalar(() = glob "/proc/$pid/fd/*") }
 # The same by another user, who may not see the build tree.
 sub x_client_as {
 	my ($uid, $program, $mode) = @_;
-	my $p = open2(my $out, my $in, 'setpriv', "--reuid=$uid", "--regid=$uid", '--clear-groups',
-		$program, $mode);
+	my $p = open2(
+		my $out,  my $in, 'setpriv', "--reuid=$uid", "--regid=$uid", '--clear-groups',
+		$program, $mode
+	);
 	return ($p, $in, scalar(<$out>) // '');
 }
 

@@ -262,6 +262,8 @@ sub hog {
 		@hogs = grep { $_ != $pid } @hogs;
 		return $? & 127;
 	};
-	return { pid => $pid, push => sub { local $SIG{PIPE} = 'IGNORE'; syswrite $w, 'x' },
-		wait => $wait, end => sub { kill 'KILL', $pid; $wait->() } };
+	return {
+		pid => $pid, push => sub { local $SIG{PIPE} = 'IGNORE'; syswrite $w, 'x' },
+		wait => $wait, end => sub { kill 'KILL', $pid; $wait->() }
+	};
 }

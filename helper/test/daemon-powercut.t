@@ -50,16 +50,18 @@ my $look = $d->dir . '/look';
 mkdir $look;
 open my $other, '>>', $d->library . '/.other' or die;
 
-is + ($d->start)[0],      0, 'start' or BAIL_OUT('no recorder');
+is + ($d->start)[0], 0, 'start' or BAIL_OUT('no recorder');
 # In the order in which they were saved: their names tell no more than the second.
 my @before;
 for (1 .. 2) {
 	is + (snap_quietly())[0], 0, 'an episode';
 	push @before, added(@before);
 }
-my %want   = map { ($_ => files($d->library . "/$_")) } @before;
-my @disks  = stops_of('saving a third, which removes the first',
-	sub { exec Tipme::TestDaemon::tipme(), 'snap' }, '');
+my %want  = map { ($_ => files($d->library . "/$_")) } @before;
+my @disks = stops_of(
+	'saving a third, which removes the first',
+	sub { exec Tipme::TestDaemon::tipme(), 'snap' }, ''
+);
 my ($new) = added(@before);
 ok $new, 'it is saved';
 $want{$new} = files($d->library . "/$new");
@@ -107,7 +109,7 @@ sub visible {
 # What is in the library and was not before.
 sub added {
 	my (@were) = @_;
-	my %were = map { $_ => 1 } @were;
+	my %were   = map { $_ => 1 } @were;
 	return grep { !$were{$_} } visible($d->library);
 }
 

@@ -30,7 +30,8 @@ my @threads = map {
 } glob '/proc/' . $d->pid . '/task/*';
 is scalar @threads, 9,
 	'nine threads: one that answers, one that keeps house, one that writes, one that learns of '
-		. 'processes, four that close what others passed, one what root and the owner did';
+	. 'processes, four that close what others passed, one what root and the owner did';
+
 for my $t (@threads) {
 	is hex $t->{CapPrm},                    $want, "$t->{Pid}: permitted";
 	is hex $t->{CapEff},                    $want, "$t->{Pid}: effective";
@@ -135,9 +136,10 @@ for (
 SKIP: {
 		skip "$what: not permitted here", 3 if system "@with true 2>/dev/null";
 		my $own = Tipme::TestDaemon->new;
-		my ($began, $said, $failed) =
-			$own->run(@with, tipme(), 'start', '--user', 'daemon', '--post', 0, '--source',
-			'proc_sampled');
+		my ($began, $said, $failed) = $own->run(
+			@with, tipme(), 'start', '--user', 'daemon', '--post', 0, '--source',
+			'proc_sampled'
+		);
 		is $began, 0, "$what: it records" or diag $failed;
 		like $said, qr/^limited: stays user 0 .*$why/m, '... and says that it stays root';
 		is + ($own->run(@with, tipme(), 'stop'))[0], 0, '... and ends';
@@ -160,9 +162,10 @@ like $why, qr/\A[^\n]*\n\z/,                      'one line';
 {
 	my $own = Tipme::TestDaemon->new;
 	mkdir $_, 0700 and chown 65534, 65534, $_ for $own->rundir, $own->library;
-	my ($two, $out2, $err2) =
-		$own->run_as_nobody_with([qw(bpf perfmon)], 'start', '--source', 'kernel_bpf', '--window',
-		5, '--post', 0);
+	my ($two, $out2, $err2) = $own->run_as_nobody_with(
+		[qw(bpf perfmon)], 'start', '--source', 'kernel_bpf', '--window',
+		5, '--post', 0
+	);
 	is $two, 0, 'an ordinary user with CAP_BPF and CAP_PERFMON alone: it records' or diag $err2;
 SKIP: {
 		skip 'no recorder', 4 if $two;
@@ -184,9 +187,10 @@ for my $errno (EACCES, EPERM) {
 	my $own = Tipme::TestDaemon->new;
 	mkdir $_, 0700 and chown 65534, 65534, $_ for $own->rundir, $own->library;
 	$own->{prefix} = [ refusing_counters($errno) ];
-	my ($few, $said, $failed) =
-		$own->run_as_nobody_with([qw(bpf perfmon)], 'start', '--source', 'kernel_bpf', '--window',
-		5, '--post', 0);
+	my ($few, $said, $failed) = $own->run_as_nobody_with(
+		[qw(bpf perfmon)], 'start', '--source', 'kernel_bpf', '--window',
+		5, '--post', 0
+	);
 	local $! = $errno;
 	my $why = "$!";
 	is $few, 0, "no counters ($why): it records" or diag $failed;
@@ -218,14 +222,16 @@ SKIP: {
 	}
 	@ENV{qw(TIPME_RUNDIR TIPME_LIBRARY)} = ($d->rundir, $d->library);
 }
-my ($bare, undef, $why2) =
-	$d->run('setpriv', '--bounding-set=-bpf,-perfmon,-sys_admin', '--inh-caps=-all', tipme(),
-	'start', '--source', 'kernel_bpf', '--owner', $OWNER);
+my ($bare, undef, $why2) = $d->run(
+	'setpriv', '--bounding-set=-bpf,-perfmon,-sys_admin', '--inh-caps=-all', tipme(),
+	'start',   '--source', 'kernel_bpf', '--owner', $OWNER
+);
 is $bare, 1, 'root without CAP_BPF: refused';
 like $why2, qr/^tipme: start: .*CAP_BPF/, 'by name';
-my ($few, $few_out, $few_err) =
-	$d->run('setpriv', '--bounding-set=-sys_nice,-ipc_lock', '--inh-caps=-all', tipme(), 'start',
-	'--owner', $OWNER, '--window', 5);
+my ($few, $few_out, $few_err) = $d->run(
+	'setpriv', '--bounding-set=-sys_nice,-ipc_lock', '--inh-caps=-all', tipme(), 'start',
+	'--owner', $OWNER, '--window', 5
+);
 is $few, 0, 'root without CAP_SYS_NICE and CAP_IPC_LOCK: it records' or diag $few_err;
 like $few_out, qr/limited: no CAP_SYS_NICE: .*real-time/, 'and says what that costs';
 like $few_out, qr/limited: no CAP_IPC_LOCK: .*swapped/,   'each';
@@ -241,8 +247,10 @@ SKIP: {
 	skip 'no version 1 hierarchy of the CPU controller with cpu.rt_runtime_us', 6
 		if !-e '/sys/fs/cgroup/cpu/cpu.rt_runtime_us' || !mkdir $cgroup;
 	is slurp("$cgroup/cpu.rt_runtime_us"), "0\n", 'a cgroup without real-time run time';
-	my ($in, undef, $in_err) = $d->run('sh', '-c',
-		"echo \$\$ > $cgroup/cgroup.procs && exec '" . tipme() . "' start --owner $OWNER");
+	my ($in, undef, $in_err) = $d->run(
+		'sh', '-c',
+		"echo \$\$ > $cgroup/cgroup.procs && exec '" . tipme() . "' start --owner $OWNER"
+	);
 	is $in, 0, 'start in there' or diag $in_err;
 	$d->{was} = $d->{pid} = $d->status->{pid};
 	like slurp('/sys/fs/cgroup/cpu/tipme/cgroup.procs'), qr/^$d->{was}$/m,

@@ -19,8 +19,10 @@ sub old {
 	make_path("$dir/cache");
 	for my $file (qw(manifest.json kernel.rec cache/index.db)) {
 		open my $out, '>', "$dir/$file" or die;
-		my %trigger = (kind => $o{kind} // 'command', ns => $o{ns} // 1, measured_ms => $o{ms} // 0,
-			defined $o{by} ? (by => $o{by}) : ());
+		my %trigger = (
+			kind => $o{kind} // 'command', ns => $o{ns} // 1, measured_ms => $o{ms} // 0,
+			defined $o{by} ? (by => $o{by}) : ()
+		);
 		print {$out} $file eq 'manifest.json'
 			? JSON::PP->new->encode({ boot_id => $o{boot} // '', trigger => \%trigger })
 			: 'x' x ($o{bytes} // 10);
@@ -58,8 +60,11 @@ sub left_of {
 	$d->stop;
 	is_deeply [ map {s{.*/}{}r} glob $d->library . '/.??*' ], [], 'nothing is left half-removed';
 	return join ' ',
-		(map {s/^20250101-00000(\d)-.*/$1/r}
-			grep { $_ ne $new } sort map {s{.*/}{}r} glob $d->library . '/2*'), "($gone gone)";
+		(
+		map {s/^20250101-00000(\d)-.*/$1/r}
+		grep { $_ ne $new } sort map {s{.*/}{}r} glob $d->library . '/2*'
+		),
+		"($gone gone)";
 }
 sub id { return sprintf '20250101-00000%d-000%d', $_[0], $_[0] }
 
@@ -67,22 +72,32 @@ is left_of([ '--keep', 3 ], sub { old($_[0], id($_)) for 1 .. 5 }), '4 5 (3 gone
 	'by count: the oldest went, and the new one counts';
 is left_of([ '--keep', 3 ], sub { old($_[0], id($_), pinned => $_ < 3) for 1 .. 5 }),
 	'1 2 (3 gone)', 'pinned ones stay, and count';
-is left_of([ '--keep', 0, '--keep-mb', 5 ],
-	sub { old($_[0], id($_), bytes => 1_000_000) for 1 .. 5 }), '4 5 (3 gone)',
+is left_of(
+	[ '--keep', 0, '--keep-mb', 5 ],
+	sub { old($_[0], id($_), bytes => 1_000_000) for 1 .. 5 }
+	),
+	'4 5 (3 gone)',
 	'by size, caches included';
-is left_of([ '--keep', 0, '--keep-mb', 0, '--keep-days', 7 ],
-	sub { old($_[0], id($_), days => 20 - 4 * $_) for 1 .. 5 }), '4 5 (3 gone)', 'by age';
+is left_of(
+	[ '--keep', 0, '--keep-mb', 0, '--keep-days', 7 ],
+	sub { old($_[0], id($_), days => 20 - 4 * $_) for 1 .. 5 }
+	),
+	'4 5 (3 gone)', 'by age';
 is left_of(
 	[ '--keep', 0, '--keep-mb', 0, '--keep-worst', 2 ],
 	sub {
-		old($_[0], id($_), kind => $_ == 1 ? 'hotkey' : 'auto',
-			ms => (0, 0, 500, 300, 900, 400)[$_])
-			for 1 .. 5;
+		old(
+			$_[0], id($_), kind => $_ == 1 ? 'hotkey' : 'auto',
+			ms => (0, 0, 500, 300, 900, 400)[$_]
+		) for 1 .. 5;
 	}
 	),
 	'1 2 4 (2 gone)', 'of those that a threshold took the worst; what a human asked for stays';
-is left_of([ '--keep', 0, '--keep-mb', 0, '--keep-worst', 0 ],
-	sub { old($_[0], id($_), days => 4000, kind => 'auto') for 1 .. 5 }), '1 2 3 4 5 (0 gone)',
+is left_of(
+	[ '--keep', 0, '--keep-mb', 0, '--keep-worst', 0 ],
+	sub { old($_[0], id($_), days => 4000, kind => 'auto') for 1 .. 5 }
+	),
+	'1 2 3 4 5 (0 gone)',
 	'without limits all stay';
 is left_of(
 	[ '--keep', 1 ],
@@ -125,11 +140,15 @@ ok -e '/etc/passwd', 'really';
 	$d->stop;
 }
 # Ids begin with what a clock said, which may have been wrong: number 1 was taken last.
-is left_of([ '--keep', 3 ],
-	sub { boots($_[0]); old($_[0], id($_), boot => boot(5), ns => 100 - $_) for 1 .. 5 }),
+is left_of(
+	[ '--keep', 3 ],
+	sub { boots($_[0]); old($_[0], id($_), boot => boot(5), ns => 100 - $_) for 1 .. 5 }
+	),
 	'1 2 (3 gone)', 'of one boot: the oldest by its own clock went';
-is left_of([ '--keep', 3 ],
-	sub { boots($_[0]); old($_[0], id($_), boot => boot(6 - $_), ns => $_ * 1000) for 1 .. 5 }),
+is left_of(
+	[ '--keep', 3 ],
+	sub { boots($_[0]); old($_[0], id($_), boot => boot(6 - $_), ns => $_ * 1000) for 1 .. 5 }
+	),
 	'1 2 (3 gone)', 'of several boots: those of the oldest went';
 is left_of(
 	[ '--keep', 3 ],
@@ -148,8 +167,10 @@ is left_of(
 	}
 	),
 	'4 5 (3 gone)', 'a damaged list of boots';
-is left_of([ '--keep', 3 ],
-	sub { symlink '/etc/passwd', $_[0]->library . '/boots'; old($_[0], id($_)) for 1 .. 5 }),
+is left_of(
+	[ '--keep', 3 ],
+	sub { symlink '/etc/passwd', $_[0]->library . '/boots'; old($_[0], id($_)) for 1 .. 5 }
+	),
 	'4 5 (3 gone)', 'a link in its place is not followed';
 like slurp('/etc/passwd'), qr/^root:/, '... nor written to';
 is left_of(
@@ -165,10 +186,14 @@ is left_of(
 # What others ask for does not make the owner's go.
 is left_of([ '--keep', 4 ], sub { old($_[0], id($_), $_ > 3 ? (by => 61001) : ()) for 1 .. 5 }),
 	'1 2 3 5 (1 gone)', 'of four, three the owner asked for, which stay, and a quarter others';
-is left_of([ '--keep', 8 ],
-	sub { old($_[0], id($_), $_ < 5 ? (by => $_ < 2 ? 61002 : 61001) : ()) for 1 .. 5 }),
+is left_of(
+	[ '--keep', 8 ],
+	sub { old($_[0], id($_), $_ < 5 ? (by => $_ < 2 ? 61002 : 61001) : ()) for 1 .. 5 }
+	),
 	'1 4 5 (2 gone)', 'of two users the one gives way who has more';
-is left_of([ '--keep', 0, '--keep-mb', 8 ],
-	sub { old($_[0], id($_), bytes => 900_000, $_ < 4 ? (by => 61001) : ()) for 1 .. 5 }),
+is left_of(
+	[ '--keep', 0, '--keep-mb', 8 ],
+	sub { old($_[0], id($_), bytes => 900_000, $_ < 4 ? (by => 61001) : ()) for 1 .. 5 }
+	),
 	'3 4 5 (2 gone)', 'by size, too';
 done_testing;

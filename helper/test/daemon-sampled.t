@@ -42,7 +42,7 @@ sub run {
 		$>
 		? ()
 		: qw(setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all
-			--bounding-set=-all);
+		--bounding-set=-all);
 	my $file = "$dir/said";
 	my $pid  = fork // die "fork: $!";
 	if (!$pid) {

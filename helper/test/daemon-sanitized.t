@@ -22,6 +22,8 @@ for my $test (qw(daemon-x-ring daemon-message daemon-told)) {
 		: ();
 	no_complaint($test, @include, "'$src/helper/test/$test.c'", @more, @library);
 }
-fuzzed('fuzz-message', { seed => 1996, runs => 200_000, max_len => 300 }, @include,
-	"'$src/helper/test/fuzz-message.c'", @library);
+fuzzed(
+	'fuzz-message', { seed => 1996, runs => 200_000, max_len => 300 }, @include,
+	"'$src/helper/test/fuzz-message.c'",                               @library
+);
 done_testing;

@@ -14,8 +14,8 @@ use Tipme::Test::Example qw(steps tree slurp);
 
 my $MOST_LINES = 60;
 my @PARTS      = qw(abi helper/bpf helper/test/record-classes.t postmortem/lib);
-my ($root) = grep { defined && -e "$_/docs/examples.md" } $ENV{TIPME_SRCDIR}, "$Bin/../..";
-my ($clang) = grep {-x} map { ("$_/clang-14", "$_/clang") } split /:/, $ENV{PATH};
+my ($root)     = grep { defined && -e "$_/docs/examples.md" } $ENV{TIPME_SRCDIR}, "$Bin/../..";
+my ($clang)    = grep {-x} map { ("$_/clang-14", "$_/clang") } split /:/, $ENV{PATH};
 plan skip_all => 'clang is not installed: no tracing program can be compiled' if !$clang;
 
 my $tmp   = tempdir(CLEANUP => 1);
@@ -35,7 +35,7 @@ sub outcome {
 	push @wrong, 'the generator' if system "$^X '$copy/abi/gen-records' >/dev/null 2>&1";
 	push @wrong, 'the page' if slurp("$copy/abi/generated/record-format.md") !~ /\bcgroup_move\b/;
 	push @wrong, 'the tracing programs' if !compiles($copy, $without) || !has_program($copy);
-	my @lib = map {"-I$copy/$_"} qw(postmortem/lib abi/lib abi/generated);
+	my @lib   = map {"-I$copy/$_"} qw(postmortem/lib abi/lib abi/generated);
 	my $knows = qx{$^X @lib -MTipme::Cut -e 'print Tipme::Cut->knows("cgroup_move")' 2>&1};
 	push @wrong, 'a bundle' if $knows ne '1';
 	push @wrong, 'no test'  if slurp("$copy/helper/test/record-classes.t") !~ /\^cgroup_move /;
@@ -45,8 +45,8 @@ sub outcome {
 sub compiles {
 	my ($copy, $without) = @_;
 	my @include = map {"-I$copy/$_"} qw(abi abi/generated abi/kernel helper/bpf);
-	my @bpf = ($clang, qw(-g -O1 -fsyntax-only -target bpf -D__TARGET_ARCH_x86), @include);
-	my $good = system("@bpf '$copy/helper/bpf/kernel_source.bpf.c' 2>'$copy/said'") == 0;
+	my @bpf     = ($clang, qw(-g -O1 -fsyntax-only -target bpf -D__TARGET_ARCH_x86), @include);
+	my $good    = system("@bpf '$copy/helper/bpf/kernel_source.bpf.c' 2>'$copy/said'") == 0;
 	diag(slurp("$copy/said")) if !$good && !defined $without;
 	return $good;
 }
@@ -60,7 +60,7 @@ for my $k (0 .. $#steps) {
 
 SKIP: {
 	skip 'the copy is built with TIPME_TEST_ALL=1', 1 if !$ENV{TIPME_TEST_ALL};
-	skip 'not root', 1 if $>;
+	skip 'not root',                                1 if $>;
 	my $copy = "$tmp/whole";
 	make_path($copy);
 	system("cd '$root' && git archive HEAD | tar -xC '$copy'") == 0 or die "no copy of the tree\n";

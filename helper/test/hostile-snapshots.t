@@ -73,7 +73,7 @@ sub saved {
 	send $peer, Tipme::TestDaemon::message(TRIGGER, COMMAND, ''), 0;
 	while (my ($verb, $error, $text) = Tipme::TestDaemon::answer($peer)) {
 		BAIL_OUT("no episode: $text") if $error || ($verb != REPLY && $verb != SAVED);
-		return $text if $verb == SAVED;
+		return $text                  if $verb == SAVED;
 	}
 	BAIL_OUT('the recorder does not answer');
 }

@@ -35,7 +35,7 @@ for ([ 'fork and exit', 'exit' ], [ 'fork, exec and exit', 'exec' ]) {
 	note(
 		sprintf
 			'%s: %.0f a second, %.0f records a second, %d not told, %d processes in %d bytes, all '
-				. 'that ended in the last %.1f s; tipmed %.1f MB (%+d kB)',
+			. 'that ended in the last %.1f s; tipmed %.1f MB (%+d kB)',
 		$what,
 		$n / $seconds, ($s->{records} - $records) / $seconds, $s->{lost}{lives} - $lost,
 		@$i{qw(processes bytes ended_kept_s)}, resident() / 1e6, (resident() - $warm) / 1024

@@ -43,7 +43,7 @@ is $? >> 8, 64, 'no time is no usage';
 SKIP: {
 	skip 'no autogroups here', 2 if !-e '/proc/self/autogroup';
 	# The kernel gives sessions equal parts of a CPU: that of the loops is to have the least.
-	my $pid = open my $long, '-|', $tipme, qw(profile idle -d 3600) or die "$tipme: $!\n";
+	my $pid   = open my $long, '-|', $tipme, qw(profile idle -d 3600) or die "$tipme: $!\n";
 	my $group = '';
 	for (1 .. 2400) {
 		($group) = map { slurp("/proc/$_/autogroup") }

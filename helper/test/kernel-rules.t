@@ -45,12 +45,16 @@ for my $who (sort keys %twin) {
 	}
 }
 my ($bpf, $module) = @sets{ 'tracing programs', 'kernel module' };
-is(join(' ', grep { $bpf->{$_} != $module->{$_} } @fields), '',
-	'both set the same fields of struct tipme_kernel_cpu');
+is(
+	join(' ', grep { $bpf->{$_} != $module->{$_} } @fields), '',
+	'both set the same fields of struct tipme_kernel_cpu'
+);
 # Where a thread takes over another's number, both note it.
 for my $who (sort keys %twin) {
 	my $where = $who eq 'kernel module' ? 'on_sched_process_exec\(' : 'BPF_PROG\(tipme_exec,';
-	like($twin{$who}, qr/$where.*?\n\{.*?running_tid = p->pid;.*?\n\}/s,
-		"the $who note who runs after an exec");
+	like(
+		$twin{$who}, qr/$where.*?\n\{.*?running_tid = p->pid;.*?\n\}/s,
+		"the $who note who runs after an exec"
+	);
 }
 done_testing;

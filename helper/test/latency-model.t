@@ -40,14 +40,16 @@ my $m = result();
 is($m->{source},          'tracing',  'by a tracing program');
 is($m->{model}{modality}, 'deferred', '... as it says');
 my ($stage) = grep { $_->{count} } @{ $m->{stages} };
-is($stage->{stage},  'irq_deferred',         'its latencies are those of deferred work');
-is($stage->{count},  $m->{model}{cycles},    '... each cycle is one');
+is($stage->{stage}, 'irq_deferred',      'its latencies are those of deferred work');
+is($stage->{count}, $m->{model}{cycles}, '... each cycle is one');
 cmp_ok($m->{model}{cycles}, '>=', 20, '... of which there are some') or diag $out;
 # From the expiry until it has computed for a millisecond, by the speed of the begin.
 cmp_ok($m->{model}{longest_us}, '>=', 100, 'it computes');
-like((model('--modality deferred --client 2x100:60'))[0],
+like(
+	(model('--modality deferred --client 2x100:60'))[0],
 	qr/^tipme: latency: deferred work computes for 20 ms and half of a cycle at most/m,
-	'what would take the whole CPU is refused');
+	'what would take the whole CPU is refused'
+);
 is((model("--modality $_"))[1], 64, "usage: $_") for 'x', 'deferred --priority 5';
 
 for my $load ($ENV{TIPME_TEST_ALL} ? sort keys %load : ()) {
@@ -58,7 +60,8 @@ for my $load ($ENV{TIPME_TEST_ALL} ? sort keys %load : ()) {
 		diag $out;
 		my ($row) = @{ Cpanel::JSON::XS->new->decode(
 				scalar qx{"$tipme" latency mttf "$dir/m.json" --client audio-64 --json}
-			)->{clients} };
+			)->{clients}
+		};
 		my ($model, @late, @missed) = (result()->{model});
 		@late   = poisson_interval($row->{late});
 		@missed = poisson_interval($model->{missed});

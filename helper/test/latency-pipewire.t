@@ -32,7 +32,14 @@ delete @ENV{qw(DISPLAY DBUS_SESSION_BUS_ADDRESS)};
 
 my @running;
 my $test = $$;
-END { if ($$ == $test) { local $?; kill 'KILL', map { -$_ } @running; waitpid $_, 0 for @running } }
+
+END {
+	if ($$ == $test) {
+		local $?;
+		kill 'KILL', map { -$_ } @running;
+		waitpid $_, 0 for @running;
+	}
+}
 
 {
 	local @ENV{qw(PIPEWIRE_LOG PIPEWIRE_DEBUG)} = ("$dir/log", 3);
@@ -40,11 +47,19 @@ END { if ($$ == $test) { local $?; kill 'KILL', map { -$_ } @running; waitpid $_
 }
 ok(wait_until(sub { -S "$dir/rt/pipewire-0" }), 'PipeWire runs') or BAIL_OUT(slurp("$dir/log"));
 run('dbus-run-session', 'wireplumber');
-run('sh', '-c',
+run(
+	'sh', '-c',
 	'pw-cli create-node adapter "{ factory.name=support.null-audio-sink node.name=nowhere '
-		. 'media.class=Audio/Sink object.linger=true audio.position=[FL,FR] }"; sleep 1000');
-ok(wait_until(sub { grep { ($_->{'media.class'} // '') eq 'Audio/Sink' } nodes() }),
-	'it has something to play to');
+		. 'media.class=Audio/Sink object.linger=true audio.position=[FL,FR] }"; sleep 1000'
+);
+ok(
+	wait_until(
+		sub {
+			grep { ($_->{'media.class'} // '') eq 'Audio/Sink' } nodes();
+		}
+	),
+	'it has something to play to'
+);
 wave("$dir/silence.wav", 600);
 my $player = run('pw-cat', '--playback', "$dir/silence.wav");
 ok(
@@ -55,8 +70,10 @@ ok(
 	),
 	'a program plays'
 );
-my $watch = run('sh', '-c', "exec '$tipme' latency xruns --duration 900 --pipewire '$dir/log'"
-		. " > '$dir/said' 2>&1");
+my $watch = run(
+	'sh', '-c',
+	"exec '$tipme' latency xruns --duration 900 --pipewire '$dir/log'" . " > '$dir/said' 2>&1"
+);
 my ($told, $found);
 for my $try (1 .. 10) {
 	# One in five seconds is saved; who watches must have begun.
@@ -80,7 +97,7 @@ for my $try (1 .. 10) {
 	}
 	last if $found;
 }
-ok($told,  'a client that is too slow is told') or diag slurp("$dir/said"), slurp("$dir/log");
+ok($told, 'a client that is too slow is told') or diag slurp("$dir/said"), slurp("$dir/log");
 ok($found, '... and has an episode whose verdict says why');
 like(($found->{underrun}{stream} // ''), qr/^pipewire-\d+$/, '... of that node');
 is($found->{verdict}{blamed}{pid}, $player, '... and the player');
@@ -106,8 +123,9 @@ sub run {
 # Properties of all nodes, and whether they run.
 sub nodes {
 	my $list = eval { Cpanel::JSON::XS->new->decode(scalar qx{pw-dump 2>/dev/null}) } // [];
-	return
-		map { { %{ $_->{info}{props} // {} }, running => ($_->{info}{state} // '') eq 'running' } }
+	return map {
+		{ %{ $_->{info}{props} // {} }, running => ($_->{info}{state} // '') eq 'running' }
+		}
 		grep { ($_->{type} // '') eq 'PipeWire:Interface:Node' } @$list;
 }
 

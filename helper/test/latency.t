@@ -28,14 +28,18 @@ sub put {
 	return "$dir/$name";
 }
 
-for my $wrong ('', 'record extra', 'report', 'record --period 1', 'record --threshold -5',
-	'record --priorities 3,9,1', 'record --source magic', 'record --source irq')
+for my $wrong (
+	'', 'record extra', 'report', 'record --period 1', 'record --threshold -5',
+	'record --priorities 3,9,1', 'record --source magic', 'record --source irq'
+	)
 {
 	my ($out, $rc) = latency($wrong);
 	is($rc, 64, "usage error: '$wrong'");
-	like($out,
+	like(
+		$out,
 		qr/usage: tipme latency|tipme: latency: .*: see tipme latency --help|tipme: latency report: name a result/,
-		'it says what is wrong');
+		'it says what is wrong'
+	);
 }
 
 # The option, its value, and what is meant, with its unit.
@@ -68,8 +72,10 @@ for my $try (1 .. 5) {
 }
 is($rc,          0,      'measured without a threshold');
 is($r->{source}, 'user', 'by a thread in user space');
-is(join(' ', sort keys %{ { map { $_->{stage} => 1 } @{ $r->{stages} } } }), 'total_user',
-	'only the whole way');
+is(
+	join(' ', sort keys %{ { map { $_->{stage} => 1 } @{ $r->{stages} } } }), 'total_user',
+	'only the whole way'
+);
 is(scalar @{ $r->{stages} }, 0 + qx{nproc}, "on each CPU");
 for my $s (@{ $r->{stages} }) {
 	is(total($s->{buckets}), $s->{count}, "CPU $s->{cpu}: the buckets add up");
@@ -77,19 +83,25 @@ for my $s (@{ $r->{stages} }) {
 	my $all = $s->{count} + $s->{skipped};
 	cmp_ok($all,         '>=', 100, 'each expiry is accounted for') or diag $all;
 	cmp_ok($s->{sum_ns}, '<=', $s->{count} * $s->{max_ns}, 'the mean is not above the maximum');
-	cmp_ok($s->{buckets}[-1][0] * 1000, '<=', $s->{max_ns},
-		'and the maximum is in the last bucket');
+	cmp_ok(
+		$s->{buckets}[-1][0] * 1000, '<=', $s->{max_ns},
+		'and the maximum is in the last bucket'
+	);
 }
 
 # Blocks: the longest of each, and a result that is there before the end.
-is_deeply([ $r->{blocks}{seconds}, scalar @{ $r->{blocks}{max_us}{total_user} } ],
-	[ 60, 1 ], 'one block');
+is_deeply(
+	[ $r->{blocks}{seconds}, scalar @{ $r->{blocks}{max_us}{total_user} } ],
+	[ 60, 1 ], 'one block'
+);
 # Two seconds, less what passed before the first look at the clock; a busy machine ends it
 # later.
 cmp_ok($r->{blocks}{last_s}, '>=', 1, '... which the end has cut');
-is($r->{blocks}{max_us}{total_user}[0],
+is(
+	$r->{blocks}{max_us}{total_user}[0],
 	(sort { $b <=> $a } map { $_->{buckets}[-1][0] } @{ $r->{stages} })[0],
-	'... with the longest of both CPUs');
+	'... with the longest of both CPUs'
+);
 ok($r->{complete}, 'it is complete');
 like($r->{facts}{interrupt_affinity}, qr/^[0-9a-f,]+$/, 'facts of the machine');
 unlike(join(' ', @{ $r->{facts}{kernel_options} }), qr{[/@]|UUID=\S}, '... without names of disks');
@@ -113,15 +125,19 @@ ok(
 kill 'KILL', $pid;
 waitpid $pid, 0;
 my $crashed = Cpanel::JSON::XS->new->decode(slurp("$dir/crash.json"));
-ok(!$crashed->{complete} && $crashed->{duration_s} >= 2,
-	'killed: what was saved is there, and says that it is not complete');
+ok(
+	!$crashed->{complete} && $crashed->{duration_s} >= 2,
+	'killed: what was saved is there, and says that it is not complete'
+);
 is(total($_->{buckets}), $_->{count},         '... its buckets add up') for @{ $crashed->{stages} };
 is((latency("report $dir/crash.json"))[1], 0, '... and it is shown');
 
 (my $again, $rc) = latency("report $dir/r.json --json");
 my ($stage) = @{ Cpanel::JSON::XS->new->decode($again)->{results}[0]{stages} };
-is($stage->{count}, sum(map { $_->{count} } @{ $r->{stages} }),
-	'what was kept is read again, the same');
+is(
+	$stage->{count}, sum(map { $_->{count} } @{ $r->{stages} }),
+	'what was kept is read again, the same'
+);
 ($out, $rc) = latency("report $dir/r.json");
 is($rc, 0, 'it can be shown');
 like($out, qr/^whole, user +\d+ /m,                       'with a table');
@@ -132,8 +148,10 @@ unlike($out, qr/^.{100}/m, 'in less than 100 columns');
 # latencies.
 ($out, $rc) = latency("model --client 2x10:1 --duration 2 --output $dir/model.json");
 ok($rc == 0 || $rc == 2, 'a client runs') or diag $out;
-like($out, qr/^missed +\d+ +\(.*^predicted +\d+ +\(/ms,
-	'... with what it missed, and what was predicted');
+like(
+	$out, qr/^missed +\d+ +\(.*^predicted +\d+ +\(/ms,
+	'... with what it missed, and what was predicted'
+);
 my $m = Cpanel::JSON::XS->new->decode(slurp("$dir/model.json"));
 my ($cycles) = grep { $_->{count} } @{ $m->{stages} };
 is($cycles->{count}, $m->{model}{cycles}, '... each cycle is a latency');
@@ -179,8 +197,10 @@ SKIP: {
 	for my $thread (0 .. $#cpus) {
 		my $d = of_cyclictest($cyclic, $thread);
 		cmp_ok(total($d), '>', 500, "cyclictest, CPU $cpus[$thread]") or diag($cyclic), next;
-		alike("CPU $cpus[$thread], timer to user space",
-			of_stage($ours, $cpus[$thread], 'total_user'), $d, 'cyclictest');
+		alike(
+			"CPU $cpus[$thread], timer to user space",
+			of_stage($ours, $cpus[$thread], 'total_user'), $d, 'cyclictest'
+		);
 	}
 }
 
@@ -210,13 +230,15 @@ END
 	like($late->{sampler}, qr/^(?:clock|cycles)$/, 'causes are sampled without the module')
 		or diag $said;
 	cmp_ok($late->{causes_seen}, '>', 0, 'latencies over the threshold have causes');
-	is($late->{samples_seen},
-		$late->{samples_user}
-			+ $late->{samples_unplaced}
+	is(
+		$late->{samples_seen},
+		$late->{samples_user} + $late->{samples_unplaced}
 			+ sum(0, map { $_->{samples} } values %{ $late->{places} }),
-		'each sample is counted once');
+		'each sample is counted once'
+	);
 	my ($longest) = grep {
-		grep { $_->{tid} == $hog } @{ $_->{samples} }
+		grep { $_->{tid} == $hog }
+			@{ $_->{samples} }
 	} @{ $late->{causes} };
 	ok($longest, 'the process was seen on the CPU') or diag $said;
 	my @of_hog = grep { $_->{tid} == $hog } @{ $longest->{samples} };
@@ -226,17 +248,21 @@ END
 			|| $_->{ts_ns} > $longest->{expiry_ns} + $longest->{thread_ns}
 	} @{ $longest->{samples} };
 	is(scalar @outside, 0, 'samples are of the time from the expiry to the thread');
-	cmp_ok(scalar(grep { @{ $_->{stack} } > 1 && $_->{stack}[0] =~ /\+0x/ } @of_hog), '>', 0,
-		'with the functions of the kernel that it was in');
+	cmp_ok(
+		scalar(grep { @{ $_->{stack} } > 1 && $_->{stack}[0] =~ /\+0x/ } @of_hog), '>', 0,
+		'with the functions of the kernel that it was in'
+	);
 	unlike($said, qr/not measured.*causes/, 'and the report does not say that there are none');
 
-# Of the episodes that it triggered (one in five seconds), those in which the host of this machine
-# had no hand.
+  # Of the episodes that it triggered (one in five seconds), those in which the host of this machine
+  # had no hand.
 	wait_until(sub { ($d->status->{saving} // '') eq 'idle' });
 	my @episodes = glob $d->library . '/2*';
 	cmp_ok(scalar @episodes, '>=', 1, 'it has had an episode saved');
-	like(manifest($episodes[0])->{trigger}{text}, qr/^latency of [\d.]+ ms on CPU \d+$/,
-		'which says why');
+	like(
+		manifest($episodes[0])->{trigger}{text}, qr/^latency of [\d.]+ ms on CPU \d+$/,
+		'which says why'
+	);
 	ok(!-e "$episodes[0]/note.txt", 'and has no note of the user');
 	my @d =
 		map { Cpanel::JSON::XS->new->decode(scalar qx{"$tipme" diagnose "$_" --json}) } @episodes;
@@ -261,28 +287,37 @@ SKIP: {
 		my %s = map { $_->{stage} => $_ } grep { $_->{cpu} == $cpu } @{ $t->{stages} };
 		my ($irq, $whole) = @s{qw(irq total_user)};
 		next if !ok($irq && $whole, "CPU $cpu: its stages");
-		is($irq->{count} + $irq->{skipped},
-			$whole->{count}, '... each latency has its stages, or is counted as without');
-		is(join(' ', map { $s{$_}{count} } qw(waking switch return user)),
-			join(' ', ($irq->{count}) x 4), '... all of them');
+		is(
+			$irq->{count} + $irq->{skipped},
+			$whole->{count}, '... each latency has its stages, or is counted as without'
+		);
+		is(
+			join(' ', map { $s{$_}{count} } qw(waking switch return user)),
+			join(' ', ($irq->{count}) x 4), '... all of them'
+		);
 		# Two clocks of one kind may differ by some ns.
 		my $sum = sum(map { $s{$_}{sum_ns} } qw(irq waking switch return));
 		cmp_ok($sum, '<=', $whole->{sum_ns} + 1000 * $irq->{count}, '... none is counted twice');
 		cmp_ok($sum, '>=', $whole->{sum_ns} - 1000 * $irq->{count}, '... nor left out')
 			if !$irq->{skipped};
-		is($s{user}{sum_ns}, $s{switch}{sum_ns} + $s{return}{sum_ns},
-			'... and the thread\'s two are its whole');
-		cmp_ok($s{entry}{sum_ns}, '<=', $irq->{sum_ns},
-			'... the interrupt is entered before its handler is called')
-			if $s{entry} && $s{entry}{count} == $irq->{count};
+		is(
+			$s{user}{sum_ns}, $s{switch}{sum_ns} + $s{return}{sum_ns},
+			'... and the thread\'s two are its whole'
+		);
+		cmp_ok(
+			$s{entry}{sum_ns}, '<=', $irq->{sum_ns},
+			'... the interrupt is entered before its handler is called'
+		) if $s{entry} && $s{entry}{count} == $irq->{count};
 		is(total($_->{buckets}), $_->{count}, "... $_->{stage}: the buckets add up") for values %s;
 	}
 }
 
 # Where the kernel has no such tracer, it is said.
 ($out, $rc) = latency('record --source timerlat --duration 1');
-like($out, qr/this kernel has no timerlat tracer|: run as root|^total_high|whole, high/m,
-	'the kernel\'s own tracer, or that there is none');
+like(
+	$out, qr/this kernel has no timerlat tracer|: run as root|^total_high|whole, high/m,
+	'the kernel\'s own tracer, or that there is none'
+);
 
 # Results come from others, too.
 my $good = Cpanel::JSON::XS->new->encode($r);
@@ -304,11 +339,10 @@ for my $what (sort keys %bad) {
 }
 # The longest that there is, and longer, all have a bucket.
 my ($huge, $status) = latency(
-	'report '
-		. put(
+	'report ' . put(
 		'huge.json',
 		'{"format":"tipme latency","version":1,"duration_s":1,"period_us":1000,"stages":[{"stage":"irq","buckets":[[0,1],[4095,1],[4096,1],[9000000000000,1]],"count":4,"sum_ns":9000000000000000,"max_ns":9000000000000000}]}'
-		)
+	)
 );
 is($status, 0, 'a tail of months is counted');
 like($huge, qr/^interrupt +4 /m, 'all of it');

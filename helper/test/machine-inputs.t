@@ -15,7 +15,7 @@ my ($SYS_UNSHARE, $CLONE_NEWNS) = (272, 0x20000);
 my $DEVICES = '/sys/devices/virtual';
 
 plan skip_all => 'recording needs root (run it with sudo)' if $>;
-plan skip_all => 'a part of all tests (TIPME_TEST_ALL=1)' if !$ENV{TIPME_TEST_ALL};
+plan skip_all => 'a part of all tests (TIPME_TEST_ALL=1)'  if !$ENV{TIPME_TEST_ALL};
 plan skip_all => 'no view of files of our own may be made here'
 	if syscall($SYS_UNSHARE, $CLONE_NEWNS)
 	|| system('mount --make-rprivate / 2> /dev/null')

@@ -85,7 +85,7 @@ sub sits {
 		open my $out, '>', "$sessions/$id" or die;
 		print {$out}
 			"# This is private data. Do not parse.\nUID=$session{$id}\nUSER=u$session{$id}\n"
-				. "ACTIVE=0\nSTATE=online\n";
+			. "ACTIVE=0\nSTATE=online\n";
 	}
 	open my $out, '>', "$seats/.new" or die;
 	print {$out} "# This is private data. Do not parse.\nIS_SEAT0=1\n",
@@ -123,7 +123,7 @@ sub start {
 	open STDERR, '>&', \*STDOUT         or die;
 	$ENV{TIPME_LIBRARY} = $library if $library;
 	exec 'unshare', '-m', 'sh', '-c',
-		  "$mount && mkdir -p '$d->{dir}/var' && mount --bind '$d->{dir}/var' /var/lib && exec '"
+		"$mount && mkdir -p '$d->{dir}/var' && mount --bind '$d->{dir}/var' /var/lib && exec '"
 		. tipmed()
 		. "' --foreground --owner auto --post 0 --source proc_sampled $options";
 }
@@ -168,7 +168,7 @@ sits(undef, 4711, 4712);
 sleep 2.5;
 is $d->status->{pid}, $pid,
 	'a text console where nobody is logged in yet: the recorder stays with whose session waits '
-		. 'behind it';
+	. 'behind it';
 sits(115, 4712);
 is ended($pid), 75, 'a login screen is another matter: it ends';
 sits(4712);

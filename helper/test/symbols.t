@@ -67,7 +67,7 @@ for my $name (qw(whole bare gone upgraded rebuilt)) {
 	my @mine = computing(@stacks);
 	cmp_ok scalar @mine, '>=', 0.9 * @stacks,
 		'... in the function that computes, called by its caller, called by main, where nm has '
-			. 'them: '
+		. 'them: '
 		. @mine . ' of '
 		. @stacks
 		or diag join "\n", @stacks[ 0 .. 2 ];
@@ -78,8 +78,10 @@ for my $name (qw(whole bare gone upgraded rebuilt)) {
 		:                               '... by name';
 	my ($id) = map { $_->[0]{module} } @mine;
 	is_deeply $module{ $id // 0 },
-		{ build_id => $is_there ? $build_id : '',
-		path => "$dir/$name" . ($is_there ? '' : ' (deleted)') },
+		{
+		build_id => $is_there ? $build_id : '',
+		path     => "$dir/$name" . ($is_there ? '' : ' (deleted)')
+		},
 		$is_there
 		? '... of the file that it ran, with the build-id that readelf shows'
 		: '... and no build-id is told for the file that it ran';

@@ -38,8 +38,10 @@ ok(is_shown($x, 'first draws'), 'a client is there before the observer');
 my $observer = $x->spawn($program);
 ok(wait_until(sub { (servers())[0] }), 'tipmed has its ring')
 	or BAIL_OUT('no observer: ' . `cat $x->{dir}/clients.log`);
-is_deeply([ map { @$_{qw(pid source name)} } servers() ], [ $x->pid, 'x_client', 'Xvfb' ],
-	'as one about the server, by an observer');
+is_deeply(
+	[ map { @$_{qw(pid source name)} } servers() ], [ $x->pid, 'x_client', 'Xvfb' ],
+	'as one about the server, by an observer'
+);
 
 my %of;
 looked_at($x, 'first', $xterm);
@@ -61,16 +63,20 @@ wait_until(
 );
 my $m = $of{manifest};
 my ($source) = grep { $_->{source} eq 'x_client' } @{ $m->{sources} };
-is_deeply([ @$source{qw(file server_pid observer_pid)} ],
-	[ "x-$observer.rec", $x->pid, $observer ], 'the manifest says who observed whom');
+is_deeply(
+	[ @$source{qw(file server_pid observer_pid)} ],
+	[ "x-$observer.rec", $x->pid, $observer ], 'the manifest says who observed whom'
+);
 my @press = kind($of{x_device}, 'key_press');
 is(scalar @press, 2, 'two keys, each once');
 my ($to_first, $to_second) = map {
 	my $s = $_->{input_seq};
 	[ grep { $_->{input_seq} == $s } @{ $of{x_deliver} } ]
 } @press;
-is_deeply([ map { $_->{pid} } @$to_first, @$to_second ], [ $xterm, $second ],
-	'the first went to the first client, the second to the one that came later');
+is_deeply(
+	[ map { $_->{pid} } @$to_first, @$to_second ], [ $xterm, $second ],
+	'the first went to the first client, the second to the one that came later'
+);
 is(scalar(grep { $_->{code} } @{ $of{x_device} }),      0, 'which keys, nobody knows');
 is(scalar(grep { $_->{is_master} } @{ $of{x_device} }), 0, 'no event is told twice');
 for my $i (0, 1) {
@@ -84,14 +90,22 @@ for my $i (0, 1) {
 		'... and the client has drawn a letter after it'
 	);
 }
-is(scalar(grep { $_->{ts_ns} % 1_000_000 } map { @{ $of{$_} } } qw(x_device x_deliver x_damage)),
-	0, 'times are whole milliseconds, and do not pretend to be more');
-ok((grep { $_->{pid} == $second && $_->{state} eq 'connected' } @{ $of{x_client} }),
-	'the client that came was noticed');
-ok((grep { $_->{pid} == $xterm && $_->{state} eq 'present' } @{ $of{x_client} }),
-	'the one that was there is known');
-is(scalar(grep { $_->{pid} == $observer } map { @{ $of{$_} } } qw(x_deliver x_damage)), 0,
-	'the observer itself appears nowhere');
+is(
+	scalar(grep { $_->{ts_ns} % 1_000_000 } map { @{ $of{$_} } } qw(x_device x_deliver x_damage)),
+	0, 'times are whole milliseconds, and do not pretend to be more'
+);
+ok(
+	(grep { $_->{pid} == $second && $_->{state} eq 'connected' } @{ $of{x_client} }),
+	'the client that came was noticed'
+);
+ok(
+	(grep { $_->{pid} == $xterm && $_->{state} eq 'present' } @{ $of{x_client} }),
+	'the one that was there is known'
+);
+is(
+	scalar(grep { $_->{pid} == $observer } map { @{ $of{$_} } } qw(x_deliver x_damage)), 0,
+	'the observer itself appears nowhere'
+);
 
 # A flood of changes must neither bury the ring nor the observer.
 my $artist = XClient->new($x);
@@ -139,8 +153,10 @@ ok(!waitpid($observer, WNOHANG), 'the observer outlives it');
 is($rc, 0, 'tipmed is started again');
 ok(wait_until(sub { (servers())[0] }), '... and the observer offers its ring again');
 
-my $hooked = Tipme::Display->new(kind => 'Xvfb', hooks => Tipme::Display::find_hooks(),
-	rundir => $daemon->rundir);
+my $hooked = Tipme::Display->new(
+	kind   => 'Xvfb', hooks => Tipme::Display::find_hooks(),
+	rundir => $daemon->rundir
+);
 ok(
 	wait_until(
 		sub {
@@ -169,8 +185,10 @@ sub typed_quickly {
 	mkfifo($device, 0666) && chmod 0666, $device or BAIL_OUT("$device: $!");
 	copy($shim, $daemon->dir . '/evdev-device.so') or BAIL_OUT("$shim: $!");
 	open my $keys, '+<:raw', $device or BAIL_OUT("$device: $!");
-	my $xorg = Tipme::Display->new(kind => 'Xorg', rundir => $daemon->rundir, evdev => $device,
-		env => { LD_PRELOAD => $daemon->dir . '/evdev-device.so' });
+	my $xorg = Tipme::Display->new(
+		kind => 'Xorg', rundir => $daemon->rundir, evdev => $device,
+		env  => { LD_PRELOAD => $daemon->dir . '/evdev-device.so' }
+	);
 	my $cat    = terminal($xorg, 'third', '80x24+0+0');
 	my $beside = $xorg->spawn($program);
 	wait_until(
@@ -209,7 +227,8 @@ sub typed_quickly {
 	}
 	is_deeply(
 		[ map { ($n{$_} // 0) >= 60 ? 1 : "$n{$_} times $_" } qw(x_device x_deliver x_damage) ],
-		[ 1, 1, 1 ], 'on Xorg with an input thread keys and what they draw are seen');
+		[ 1, 1, 1 ], 'on Xorg with an input thread keys and what they draw are seen'
+	);
 	is_deeply(\@back, [], '... and nothing is drawn before the key that it answers came');
 	$xorg->stop;
 	wait_until(sub { waitpid($beside, WNOHANG) });
@@ -277,9 +296,10 @@ sub observer_ends {
 	my ($display) = @_;
 	my %env = $display ? $display->env : (DISPLAY => ':987');
 	local @ENV{ keys %env } = values %env;
-	my ($code, undef, $err) =
-		$daemon->run('setpriv', "--reuid=$nobody", "--regid=$nobody", '--clear-groups', 'timeout',
-		300, $program);
+	my ($code, undef, $err) = $daemon->run(
+		'setpriv', "--reuid=$nobody", "--regid=$nobody", '--clear-groups', 'timeout',
+		300,       $program
+	);
 	return ($code, $err);
 }
 
@@ -288,8 +308,10 @@ sub snap {
 	my ($code, $out) = $daemon->run(Tipme::TestDaemon::tipme(), 'snap');
 	my ($folder) = $out =~ m{^(/\S+)}m;
 	wait_until(sub { -e "$folder/manifest.json" });
-	my %r = (manifest => manifest($folder),
-		map { $_ => [] } qw(x_device x_deliver x_damage x_client in_order));
+	my %r = (
+		manifest => manifest($folder),
+		map { $_ => [] } qw(x_device x_deliver x_damage x_client in_order)
+	);
 	for my $file (glob "$folder/x-*.rec") {
 		my (undef, @lines) = records_of($file);
 		for (@lines) {

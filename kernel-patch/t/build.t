@@ -32,15 +32,15 @@ SKIP: {
 }
 # What no compiler sees: address spaces, locks held at one end only, the kernel's style.
 SKIP: {
-	skip 'no headers', 1 if !$headers;
+	skip 'no headers',                                                         1 if !$headers;
 	skip 'no sparse here: install the packages of class test in .ci/packages', 1 if !$sparse;
 	my @complaints = grep {/(?:warning|error):/} split /\n/, $looked;
 	is("@complaints", '', 'sparse has no complaint') or diag $looked;
 	like($looked, qr/^\s*CHECK\s.*scheduler\.c$/m, 'though it looked');
 }
 SKIP: {
-# The headers have no checkpatch.pl; a kernel's source lies in the cache once mkkernel has built
-# one.
+	# The headers have no checkpatch.pl; a kernel's source lies in the cache once mkkernel has built
+	# one.
 	my ($script) = glob(
 		($ENV{XDG_CACHE_HOME} // "$ENV{HOME}/.cache") . '/tipme/source-*/scripts/checkpatch.pl');
 	skip 'no checkpatch.pl: no source of a kernel is in the cache (tests/vm/mkkernel fetches one)',
@@ -51,7 +51,7 @@ SKIP: {
 # out (tests/layout.t).
 	my $ignore = 'LINUX_VERSION_CODE,CONSTANT_COMPARISON,COMPLEX_MACRO,TRAILING_SEMICOLON,'
 		. 'OPEN_BRACE,TRAILING_STATEMENTS,SPACING';
-	my @files  = map { glob "$top/$_" } qw(kernel-patch/module/*.[ch] abi/kernel/*_uapi.h);
+	my @files = map { glob "$top/$_" } qw(kernel-patch/module/*.[ch] abi/kernel/*_uapi.h);
 	my $said =
 		qx{perl "$script" --no-tree --terse --no-summary --max-line-length=150 --ignore $ignore -f @files 2>&1};
 	is($said, '', 'checkpatch has no complaint about ' . @files . ' files');

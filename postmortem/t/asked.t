@@ -52,8 +52,7 @@ sub sent {
 }
 
 my $file = "$tmp/one.tipme";
-my ($exit, $shown) =
-	at_terminal("  I typed ls \n\neach day\n\ny\n", "bundle $id -o $file");
+my ($exit, $shown) = at_terminal("  I typed ls \n\neach day\n\ny\n", "bundle $id -o $file");
 is($exit, 0, 'a bundle at a terminal') or diag($shown);
 like($shown, qr/What did you do\? .*What did you expect\? .*How often does it happen\? /, 'asked');
 like($shown, qr/Your note: "$NOTE" Take it along, with the tags\? \[Y\/n\]/, '... the note shown');

@@ -5,13 +5,15 @@
 use strict;
 use warnings;
 use Test::More;
-use FindBin    qw($Bin);
+use FindBin qw($Bin);
 use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
 use Tipme::Test::Judge qw(judged);
 use Tipme::Test::Story;
 
-use constant { SERVER => 100, CLIENT => 200, SERVICE => 500,
-	WORKER => 201, MS => 1_000_000 };
+use constant {
+	SERVER => 100, CLIENT => 200, SERVICE => 500,
+	WORKER => 201, MS     => 1_000_000
+};
 my @warnings;
 local $SIG{__WARN__} = sub { push @warnings, @_ };
 sub ns { return Tipme::Test::Story::ns($_[0]) }
@@ -20,7 +22,7 @@ sub ns { return Tipme::Test::Story::ns($_[0]) }
 # others.
 sub story {
 	return Tipme::Test::Story->with_threads(
-		[ [ WORKER, 'worker' ] ],
+		[ [ WORKER,  'worker' ] ],
 		[ [ SERVICE, 'service' ], [ 600, 'bash' ] ], @_
 	);
 }
@@ -28,8 +30,10 @@ sub story {
 # The client at the hot-key: asleep in poll() since then
 sub polls {
 	my ($s, $since, $stack) = @_;
-	return $s->picture(CLIENT, 'xterm', since_ns => ns($since),
-		stack_id => $s->id($stack // 'poll'));
+	return $s->picture(
+		CLIENT, 'xterm', since_ns => ns($since),
+		stack_id => $s->id($stack // 'poll')
+	);
 }
 
 my $d;
@@ -45,17 +49,21 @@ sub in_two_parts {
 	$s->enter(1000)->run(1, 1000.25, 1264.95, CLIENT, 'sleeping')->draw(1259.8);
 	$s->wake(0, 1262, $watcher, 0, 'poll', context => 'hardirq')
 		->run(0, 1262.1, 1262.25, $watcher, 'sleeping')->wake(0, 1262.2, SERVER, $watcher, 'epoll');
-	$b->x(ns(1262.31), 'x_wakeup')
-		->x(ns(1262.35), 'x_request', pid => $watcher, client => 6, duration_ns => 100_000,
-		major => 43, sequence => 1, count => 1);
+	$b->x(ns(1262.31), 'x_wakeup')->x(
+		ns(1262.35), 'x_request', pid => $watcher, client => 6, duration_ns => 100_000,
+		major => 43, sequence => 1, count => 1
+	);
 	$s->run(0, 1262.3, 1262.5, SERVER, 'runnable', preempted => 1, next => $hog);
 	$b->switch(0, ns(1270), $hog, SERVER, 'runnable', prev_preempted => 1);
 	# It serves one request, and begins the next one, which takes long: it loses its CPU meanwhile.
 	my $until = $o{rests} ? 1270.4 : 1500.1;
-	$b->x(ns(1270.1), 'x_request', pid => CLIENT, client => 4, duration_ns => 50_000, major => 43,
-		sequence => 2, count => 1)
-		->x(ns(1270.2), 'x_request', pid => CLIENT, client => 4,
-		duration_ns => ns($until) - ns(1270.2), major => 131, sequence => 3, count => 1);
+	$b->x(
+		ns(1270.1), 'x_request', pid => CLIENT, client => 4, duration_ns => 50_000, major => 43,
+		sequence => 2, count => 1
+	)->x(
+		ns(1270.2), 'x_request', pid => CLIENT, client => 4,
+		duration_ns => ns($until) - ns(1270.2), major => 131, sequence => 3, count => 1
+	);
 	$s->wake(0, 1270.15, CLIENT, SERVER, 'poll')->run(1, 1270.6, 1280, CLIENT, 'sleeping');
 	if ($o{rests}) {
 		$b->x(ns(1270.45), 'x_sleep')->switch(0, ns(1270.5), SERVER, 0, 'sleeping');
@@ -71,13 +79,16 @@ sub in_two_parts {
 	return polls($s->hotkey(3000), 1502);
 }
 for my $rests (0, 1) {
-	$d =
-		judged($rests
+	$d = judged(
+		$rests
 		? 'what the clock of a client at rest draws after a long answer'
 		: 'a long answer of two parts', in_two_parts(rests => $rests), 'app-compute', 'xterm',
-		$rests ? (0.95, 1) : (0.5, 0.56));
-	cmp_ok(abs($d->{interval}{duration_ns} - ($rests ? 260 : 502) * MS), '<', MS,
-		'... up to what it drew ' . ($rests ? 'before that' : 'last'));
+		$rests ? (0.95, 1) : (0.5, 0.56)
+	);
+	cmp_ok(
+		abs($d->{interval}{duration_ns} - ($rests ? 260 : 502) * MS), '<', MS,
+		'... up to what it drew ' . ($rests ? 'before that' : 'last')
+	);
 }
 # --- a client and one that draws for it were frozen ---
 # The client asks that one, which has been thawed but has no CPU yet. Later a clock of that one has
@@ -122,12 +133,18 @@ sub blinks_elsewhere {
 	$draws->($t - 0.1);
 	return polls($s->hotkey(4000), $t + 2);
 }
-$d = judged('one who draws for a client was frozen with it',
-	blinks_elsewhere(ticks => [ 80, 90, 330 ]), 'stopped', 'xterm', 0.9, 0.95);
-cmp_ok(abs($d->{interval}{duration_ns} - 654 * MS), '<', MS,
-	'... up to its answer, and not to what its clock draws');
-$d = judged('... it was not: somebody else had it work',
-	blinks_elsewhere(ticks => [ 80, 90, 330 ], alone => 1), 'stopped', 'xterm', 0.95, 1);
+$d = judged(
+	'one who draws for a client was frozen with it',
+	blinks_elsewhere(ticks => [ 80, 90, 330 ]), 'stopped', 'xterm', 0.9, 0.95
+);
+cmp_ok(
+	abs($d->{interval}{duration_ns} - 654 * MS), '<', MS,
+	'... up to its answer, and not to what its clock draws'
+);
+$d = judged(
+	'... it was not: somebody else had it work',
+	blinks_elsewhere(ticks => [ 80, 90, 330 ], alone => 1), 'stopped', 'xterm', 0.95, 1
+);
 is($d->{interval}{busy}, 1, '... up to when the client could take another event');
 is_deeply(\@warnings, [], 'no warning from Perl');
 done_testing();

@@ -5,9 +5,9 @@
 use strict;
 use warnings;
 use Test::More;
-use Cpanel::JSON::XS       ();
-use File::Temp             qw(tempdir);
-use FindBin                qw($Bin);
+use Cpanel::JSON::XS ();
+use File::Temp       qw(tempdir);
+use FindBin          qw($Bin);
 use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
 use Tipme::Bundle;
 use Tipme::Diagnosis;
@@ -148,7 +148,7 @@ diag(
 cmp_ok($by_x,     '<=', $chance + 1, 'after: X records tell no more of them than chance');
 cmp_ok($by_sched, '<=', $chance + 1, '... nor does the scheduling');
 ok((grep { abs($_ - $slow) <= 3 * MS } @$x), 'the press that the report is about is there');
-is($bundle->core_of($theirs),     $bundle->core_of($d),     'verdict, path and sums are the same');
+is($bundle->core_of($theirs), $bundle->core_of($d), 'verdict, path and sums are the same');
 # Where no cut gives the very same sums, one with the same sentence is sent, not all that is there.
 {
 	no warnings 'redefine';
@@ -167,8 +167,8 @@ is($bundle->core_of($theirs),     $bundle->core_of($d),     'verdict, path and s
 	my $ep = Tipme::Episode->open("$tmp/e$n");
 	my $of = Tipme::Diagnosis->new($ep);
 	is_deeply([ Tipme::Bundle->made($ep, $of, $of->run) ], [], 'another sentence: nothing is made');
-	open my $out, '>&', \*STDOUT or die "$!\n";
-	open STDOUT, '>', '/dev/null' or die "$!\n";
+	open my $out, '>&', \*STDOUT    or die "$!\n";
+	open STDOUT,  '>',  '/dev/null' or die "$!\n";
 	my $none = eval { Tipme::Command::Bundle->run("$tmp/e$n", '-o', "$tmp/none.tipme", '--yes') };
 	open STDOUT, '>&', $out or die "$!\n";
 	like(
@@ -178,9 +178,7 @@ is($bundle->core_of($theirs),     $bundle->core_of($d),     'verdict, path and s
 	ok(!-e "$tmp/none.tipme", '... and nothing is written, though --yes was said');
 }
 is(
-	Tipme::Brought::nearly(
-		$d, { %$d, totals => { %{ $d->{totals} }, kinds => { stopped => 1 } } }
-	),
+	Tipme::Brought::nearly($d, { %$d, totals => { %{ $d->{totals} }, kinds => { stopped => 1 } } }),
 	0,
 	'sums that are far off are not nearly the same'
 );
@@ -243,8 +241,10 @@ sub computing {
 		push @press, $t;
 		if (!$same) { $s->enter($t, no_wake => 1); next }
 		my @ns = map { Tipme::Test::Story::ns($t + $_) } 0.1, 0.3;
-		$s->builder->switch(1, $ns[0], CLIENT, SERVER, 'runnable', prev_preempted => 1, irq_ns => 700)
-			->switch(1, $ns[1], SERVER, CLIENT, 'sleeping');
+		$s->builder->switch(
+			1, $ns[0], CLIENT, SERVER, 'runnable', prev_preempted => 1,
+			irq_ns => 700
+		)->switch(1, $ns[1], SERVER, CLIENT, 'sleeping');
 	}
 	$s->builder->switch(1, Tipme::Test::Story::ns($end + 2), CLIENT, 0, 'sleeping');
 	$s->draw($end + 1.9);
@@ -255,10 +255,12 @@ sub computing {
 ($d, $theirs, $dir, $bundle) = unpacked($s);
 ($x, $sched)                 = guesses($dir);
 my @took = Tipme::Gathered::moments($d->{path}, SERVER);
-is(scalar @took, 15, 'a server that takes the CPU of the path for each key');
-is($bundle->told->{turns}, 0, '... of which a bundle tells nothing');
-is_deeply([ map { $_->{to_ns} - $_->{from_ns} } Tipme::Gathered::moments($theirs->{path}, SERVER) ],
-	[ 15 * 0.2 * MS ], '... but for the sum, at one time');
+is(scalar @took,           15, 'a server that takes the CPU of the path for each key');
+is($bundle->told->{turns}, 0,  '... of which a bundle tells nothing');
+is_deeply(
+	[ map { $_->{to_ns} - $_->{from_ns} } Tipme::Gathered::moments($theirs->{path}, SERVER) ],
+	[ 15 * 0.2 * MS ], '... but for the sum, at one time'
+);
 cmp_ok(
 	recovered($press, [ @$x, @$sched ]), '<=', chance($press, [ @$x, @$sched ]) + 1,
 	'... that tells no key'
@@ -266,16 +268,16 @@ cmp_ok(
 my ($same, $ours) = map { $bundle->core_of({ %$_, path => [] }) } $theirs, $d;
 is($same, $ours, '... and verdict and sums are the same');
 my $interrupts = 0;
-Tipme::Episode->open($dir)->each(
-	sub { $interrupts += $_[1]{irq_ns} if $_[0] eq 'sched_switch' && $_[1]{tid} == CLIENT });
+Tipme::Episode->open($dir)
+	->each(sub { $interrupts += $_[1]{irq_ns} if $_[0] eq 'sched_switch' && $_[1]{tid} == CLIENT });
 is($interrupts, 15 * 700, '... interrupts, too');
 
 # Where the server never sleeps for long enough, they are told as they were, and so is that.
 {
 	no warnings 'redefine';
-	local *Tipme::Gathered::_free = sub { return };
+	local *Tipme::Gathered::_free = sub {return};
 	($d, $theirs, $dir, $bundle) = unpacked($s);
-	is($bundle->told->{turns}, 15, 'no time for it: that the moments are there is told');
+	is($bundle->told->{turns},    15, 'no time for it: that the moments are there is told');
 	is($bundle->core_of($theirs), $bundle->core_of($d), '... and path and sums are the same');
 }
 

@@ -106,14 +106,14 @@ sub slices {
 my $s = Tipme::Test::Story->new(
 	manifest => {
 		boot_id  => 'bootsecret',
-		trigger  => { kind   => 'command', ns => 4000 * MS, text => 'trigsecret' },
-		recorder => { limits => ['limitsecret'], start_ns => 1, pid => 890 }
+		trigger  => { kind   => 'command',       ns       => 4000 * MS, text => 'trigsecret' },
+		recorder => { limits => ['limitsecret'], start_ns => 1,         pid  => 890 }
 	}
 );
 my $b = $s->enter(1000)->builder;
 $b->thread(870, 'hog', ppid => 860, uid => 4242, ts_ns => 900 * MS)
 	->thread(860, 'make',    ts_ns => 900 * MS)->thread(880, 'commsecret', ts_ns => 900 * MS)
-	->thread(12, 'kswapd0', flags => 1)->thread(890, 'tipmed', ts_ns => 900 * MS);
+	->thread(12,  'kswapd0', flags => 1)->thread(890, 'tipmed', ts_ns => 900 * MS);
 $b->switch(1, 1000.1 * MS, 0, 870, 'runnable')
 	->switch(1, 1800 * MS, 870, CLIENT, 'runnable', prev_preempted => 1)
 	->switch(1, 1802 * MS, CLIENT, 870, 'sleeping')->switch(1, 1803 * MS, 870, 0, 'dead');
@@ -302,7 +302,7 @@ SKIP: {
 {
 	local @ENV{qw(XDG_CURRENT_DESKTOP XDG_SESSION_TYPE GDK_SCALE)} = qw(GNOME x11 2);
 	$r = verb(
-		'Bundle', $dir, '-o', "$tmp/steps.tipme", qw(--yes --with-note --did), 'I typed <b>',
+		'Bundle',  $dir, '-o', "$tmp/steps.tipme", qw(--yes --with-note --did), 'I typed <b>',
 		'--often', 'daily'
 	);
 	unlike($r->{out}, qr/^(?:Your note|Not told)/m, 'steps and note: nothing more is asked for');
@@ -319,7 +319,8 @@ like(slurp("$tmp/steps/report.html"), qr/<td>I typed &lt;b&gt;</, '... in the pa
 			grep { !length($fact{$_} // '') }
 				qw(distribution kernel program package processor memory)
 		],
-		[], '... the program, its package and the machine'
+		[],
+		'... the program, its package and the machine'
 	) or diag(explain \%fact);
 }
 {

@@ -22,8 +22,8 @@ sub ns { return Tipme::Test::Story::ns($_[0]) }
 
 sub story {
 	return Tipme::Test::Story->with_threads(
-		[ [ READER, 'reader' ], [ HAND, 'events' ], [ TIMER, 'timers' ] ],
-		[ [ SERVICE, 'service' ], [ BUS, 'bus' ], [ 600, 'bash' ] ],
+		[ [ READER,  'reader' ],  [ HAND, 'events' ], [ TIMER, 'timers' ] ],
+		[ [ SERVICE, 'service' ], [ BUS,  'bus' ],    [ 600,   'bash' ] ],
 		trigger => 8000,
 		@_
 	);
@@ -155,7 +155,7 @@ sub sent_later {
 		$s->enter(1080, kind => 'key_release', no_wake => 1)
 			->wake(0, 1080.2, READER, SERVER, 'poll', wakee_cpu => 1)
 			->run(1, 1080.22, 1080.24, READER, 'sleeping')
-			->wake(1, 2394,   HAND,    0,      'futex', context => 'hardirq')
+			->wake(1, 2394, HAND, 0, 'futex', context => 'hardirq')
 			->run(1, 2394.1, 2395.5, HAND, 'sleeping');
 		# It waits now and then for another of its threads before it is done.
 		for my $t (2395 .. 2399) {
@@ -214,8 +214,9 @@ ends(
 );
 ends(
 	judged(
-		'... where the one that takes the event sleeps', sent_later(sleeps => 1, compiler => 1), 'timer-sleep',
-		'xterm',                                         0.95,                    1
+		'... where the one that takes the event sleeps', sent_later(sleeps => 1, compiler => 1),
+		'timer-sleep',
+		'xterm', 0.95, 1
 	),
 	1650.6,
 	'... up to what the server got then'
@@ -304,8 +305,8 @@ sub looks_by_the_clock {
 	$s->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping');
 	# Or the service was stopped before.
 	$s->wake(0, 900, SERVICE, 600, 'poll')->run(1, 900.1, 900.2, SERVICE, 'stopped')
-		->run(0, 899.9, 900.3, 600, 'sleeping')
-		->wake(1, 1000.9, BUS, CLIENT, 'epoll')->run(0, 1000.95, 1001.1, BUS, 'sleeping')
+		->run(0, 899.9,   900.3,  600, 'sleeping')->wake(1, 1000.9, BUS, CLIENT, 'epoll')
+		->run(0, 1000.95, 1001.1, BUS, 'sleeping')
 		if $o{stopped};
 	$s->wake(1, 1000.9, BUS, CLIENT, 'epoll')->run(0, 1000.95, 1001.1, BUS, 'sleeping')
 		->wake(0, 1001.05, SERVICE, BUS, 'epoll')
@@ -319,8 +320,8 @@ sub looks_by_the_clock {
 	if (my $c = $o{stopped} ? $t - $gap - 2 : 0) {
 		$s->run(0, $c - 0.1, $c + 0.05, 600, 'sleeping')->wake(0, $c, SERVICE, 600)
 			->run(1, $c + 0.1, $c + 1, SERVICE, 'sleeping')
-			->wake(1, $c + 0.9, BUS, SERVICE, 'epoll')
-			->run(1, $c + 1.1, $c + 1.4, BUS, 'sleeping')->wake(1, $c + 1.3, CLIENT, BUS, 'poll')
+			->wake(1, $c + 0.9, BUS, SERVICE, 'epoll')->run(1, $c + 1.1, $c + 1.4, BUS, 'sleeping')
+			->wake(1, $c + 1.3, CLIENT, BUS,  'poll')
 			->run(1, $c + 1.5, $c + 1.8, CLIENT, 'sleeping');
 	} elsif (my $by = $o{brought}) {
 		$s->wake(

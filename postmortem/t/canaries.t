@@ -36,8 +36,8 @@ for my $round (1 .. 50) {
 	my %c = map { $_ => "Canary${_}$round" } @where;
 	# This machine's own packages are looked at twice: that takes as long as all else of a bundle.
 	local $ENV{TIPME_ROOT} = "$tmp/root" if $round > 2;
-	local $ENV{LOGNAME}  = $c{session};
-	local $ENV{HOSTNAME} = $c{host};
+	local $ENV{LOGNAME}    = $c{session};
+	local $ENV{HOSTNAME}   = $c{host};
 	my $story = Tipme::Test::Story->new(
 		manifest => {
 			boot_id  => $c{boot}, hostname => $c{host}, user => $c{user}, machine_id => $c{machine},

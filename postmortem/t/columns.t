@@ -14,7 +14,7 @@ use Tipme::Diagnosis;
 use Tipme::Episode;
 use Tipme::KernelEvents;
 use Tipme::Test::Files qw(slurp spew);
-use Tipme::Test::Busy qw(busy);
+use Tipme::Test::Busy  qw(busy);
 use Tipme::Test::Story;
 
 my $program = Tipme::Columns::program()
@@ -153,12 +153,13 @@ sub plain {
 			map { "$list $_ " . unpack 'H*', $ev->{$list}{$_} }
 			sort { $a <=> $b } keys %{ $ev->{$list} };
 	}
-	my $some = Tipme::KernelEvents->load_only($ep, map {Tipme::KernelEvents->$_} qw(IRQ FORK));
+	my $some = Tipme::KernelEvents->load_only($ep, map { Tipme::KernelEvents->$_ } qw(IRQ FORK));
 	push @lines, map { "some $_ " . unpack 'H*', $some->{$_} } qw(ts type cpu tid a b c d);
-	push @lines, map { my $e = $some->evidence($_); "some $_ $e->{file} $e->{record}" }
+	push @lines,
+		map { my $e = $some->evidence($_); "some $_ $e->{file} $e->{record}" }
 		0 .. $some->count - 1;
-	push @lines, map { "of $_ " . unpack 'H*', Tipme::KernelEvents->of_thread($ep, $_) }
-		1, 200, 1003, 1017;
+	push @lines, map { "of $_ " . unpack 'H*', Tipme::KernelEvents->of_thread($ep, $_) } 1, 200,
+		1003, 1017;
 	return join "\n", @lines, (map {"damage $_"} $ep->damage),
 		$ep->unknown_count ? 'unknown ' . $ep->unknown_count : ();
 }

@@ -124,7 +124,7 @@ like(
 	qr/^A key press was answered .*\n.*\n(?:.*\n)?\nA  \S+, .* event 2 of xterm \(200\), \d+ % measured exactly\nB  /,
 	'the sentence, and what is compared'
 );
-like($out, qr/^ *3\.000 +802\.\d+ +\+799\.\d+  all$/m, 'the sums');
+like($out, qr/^ *3\.000 +802\.\d+ +\+799\.\d+  all$/m,                'the sums');
 like($out, qr{^ *[\d.]+ +[\d.]+ +[+-][\d.]+  [a-z][\w ]+  - xterm$}m, 'the causes, in plain words');
 ok(!(grep { length > 100 } split /\n/, $out), 'not wide');
 ($out, $exit) = command("$tmp/good", "$tmp/bad", '--json');

@@ -86,8 +86,8 @@ is($d->{version}, 1, 'with its version');
 is_deeply(
 	[ sort keys %$d ],
 	[
-		sort
-			qw(version id time trigger interval event path totals verdict evidence coverage lost overhead damage unknown_records left_out sampled when)
+		sort qw(version id time trigger interval event path totals verdict evidence coverage lost
+			overhead damage unknown_records left_out sampled when)
 	],
 	'all parts are there'
 );
@@ -95,8 +95,8 @@ is($d->{interval}{duration_ns}, 399_900_000 + 100_000, 'the interval');
 is_deeply(
 	[ sort keys %{ $d->{path}[0] } ],
 	[
-		sort
-			qw(tid pid start_time_ns comm from_ns to_ns state reason reason_code cpu exact evidence blamed)
+		sort qw(tid pid start_time_ns comm from_ns to_ns state reason reason_code cpu exact
+			evidence blamed)
 	],
 	'a stretch of the path'
 );

@@ -13,10 +13,10 @@ use Tipme::Test::Example qw(steps tree);
 my $MOST_LINES = 60;
 my @PARTS =
 	qw(postmortem/lib postmortem/t abi/lib abi/generated abi/records.def docs/diagnose-json.md
-		tests/causes/lib);
+	tests/causes/lib);
 my ($root) = grep { defined && -e "$_/docs/examples.md" } $ENV{TIPME_SRCDIR}, "$Bin/../..";
-my $tmp   = tempdir(CLEANUP => 1);
-my @steps = steps($root, 'a kind of verdict');
+my $tmp    = tempdir(CLEANUP => 1);
+my @steps  = steps($root, 'a kind of verdict');
 is(scalar @steps, 7, 'seven steps');
 my $lines = () = join('', map { $_->[2] } @steps) =~ /\n/g;
 cmp_ok($lines, '<', $MOST_LINES, "$lines lines");

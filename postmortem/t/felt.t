@@ -34,8 +34,8 @@ my $story =
 kept($story, $id);
 
 sub tipme { return tipme_in($tmp, @_) }
-sub said { return (tipme('diagnose', @_))[0] }
-sub data { return Cpanel::JSON::XS->new->decode(said(@_, '--json')) }
+sub said  { return (tipme('diagnose', @_))[0] }
+sub data  { return Cpanel::JSON::XS->new->decode(said(@_, '--json')) }
 
 like(said($id), qr/after 600 ms/, 'without a word: the worst');
 like(said($id, qw(--felt click)),  qr/click.* after 400 ms/, 'a click did nothing: the click');
@@ -101,8 +101,10 @@ like(
 $story = Tipme::Test::Story->new(trigger => 6000);
 $story->key($_, 200) for 1000, 2000, 4500;
 kept($story->hotkey(5900), '20261120-150303-3f2c');
-like(said('20261120-150303-3f2c', '--felt', 'again'),
-	qr/It came 3 times in this episode, at irregular times\./, 'at others');
+like(
+	said('20261120-150303-3f2c', '--felt', 'again'),
+	qr/It came 3 times in this episode, at irregular times\./, 'at others'
+);
 like(said($id, '--felt', 'click,again'), qr/in this episode it came once\./, 'once');
 like(
 	said('20261120-150302-3f2b', '--felt', 'typing,once'),
@@ -115,8 +117,10 @@ unlike(said($id, '--felt', 'click,once'), qr/You said/, 'once, as the records sa
 $story = Tipme::Test::Story->new(trigger => 4000)->enter(1000);
 $story->kernel(1, 1005 + 10 * $_, 'sample', tid => 200, cpu => 1, period_us => 10_101)
 	for 0 .. 3, 54 .. 58;
-kept($story->run(1, 1000.25, 1600, 200, 'sleeping')->draw(1599.9)->hotkey(3900),
-	'20261120-150304-3f2d');
+kept(
+	$story->run(1, 1000.25, 1600, 200, 'sleeping')->draw(1599.9)->hotkey(3900),
+	'20261120-150304-3f2d'
+);
 like(said('20261120-150304-3f2d'), qr/no CPU did anything/, 'the machine stood still');
 $felt = data('20261120-150304-3f2d', '--felt', 'all,pointer-stood')->{felt};
 is_deeply([ @$felt{qw(found words)} ], [ 1, [] ], '... everything did, as the person said');

@@ -19,7 +19,7 @@ use Tipme::Diagnosis;
 use Tipme::Episode;
 use Tipme::Report::JSON;
 use Tipme::Report::Text;
-use Tipme::Test::Files qw(slurp spew);
+use Tipme::Test::Files    qw(slurp spew);
 use Tipme::Test::EachKind qw(each_kind);
 use Tipme::Test::Story;
 use Tipme::Threads;
@@ -30,7 +30,7 @@ my $rounds     = $ENV{TIPME_FUZZ_ROUNDS} // ($ENV{TIPME_TEST_ALL} ? 125_000 : 40
 my $tmp        = tempdir(-w '/dev/shm' ? (DIR => '/dev/shm') : (), CLEANUP => 1);
 # Each other one without quotas, since with them no path is told by runs. The last two have as many
 # kinds of records as the first two, and take half of the time: they are tried seven times as often.
-my @good = map { each_kind($_ % 2, $_ > 1)->builder->write("$tmp/good$_") } 0 .. 3;
+my @good  = map { each_kind($_ % 2, $_ > 1)->builder->write("$tmp/good$_") } 0 .. 3;
 my $whole = Tipme::Diagnosis->new(Tipme::Episode->open($good[0]))->run;
 is($whole->{unknown_records},        0,           'a record of each kind is known');
 is($whole->{event}{stages}[0]{name}, 'interrupt', 'the key is followed from its interrupt on');
@@ -101,7 +101,7 @@ sub worker {
 
 sub rounds_of {
 	my ($part) = @_;
-	my @dir    = map {"$tmp/fuzz-$part-$_"} 0 .. $#good;
+	my @dir = map {"$tmp/fuzz-$part-$_"} 0 .. $#good;
 	for my $k (0 .. $#good) {
 		mkdir $dir[$k] or die "$dir[$k]: $!\n";
 		spew("$dir[$k]/$_", $bytes[$k]{$_}) for @files;

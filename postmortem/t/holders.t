@@ -11,8 +11,10 @@ use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generat
 use Tipme::Test::Judge qw(judged cut_to_the_path);
 use Tipme::Test::Story;
 
-use constant { SERVER => 100, CLIENT => 200, SHELL => 300, SERVICE => 500, BUS => 510,
-	WORKER => 201, MS => 1_000_000 };
+use constant {
+	SERVER => 100, CLIENT => 200, SHELL => 300, SERVICE => 500, BUS => 510,
+	WORKER => 201, MS     => 1_000_000
+};
 my @warnings;
 local $SIG{__WARN__} = sub { push @warnings, @_ };
 
@@ -21,7 +23,7 @@ sub ns { return Tipme::Test::Story::ns($_[0]) }
 # A client with a second thread, a service, a bus, and a shell.
 sub story {
 	return Tipme::Test::Story->with_threads(
-		[ [ WORKER, 'worker' ] ],
+		[ [ WORKER,  'worker' ] ],
 		[ [ SERVICE, 'service' ], [ BUS, 'bus' ], [ 600, 'bash' ] ], @_
 	);
 }
@@ -36,8 +38,10 @@ sub release {
 # The client at the hot-key: asleep in poll() since then
 sub polls {
 	my ($s, $since, $stack) = @_;
-	return $s->picture(CLIENT, 'xterm', since_ns => ns($since),
-		stack_id => $s->id($stack // 'poll'));
+	return $s->picture(
+		CLIENT, 'xterm', since_ns => ns($since),
+		stack_id => $s->id($stack // 'poll')
+	);
 }
 
 # --- a lock of a file that another process has: the client tries, naps, and tries again (SQLite);
@@ -50,9 +54,10 @@ sub naps_for_a_lock {
 	if ($at) {
 		for ([ SHELL, 800, 'sqlite3', 10 ], [ 800, 805, 'sh', 3 ], [ 805, 810, 'sleep', 2 ]) {
 			my ($parent, $tid, $comm, $before) = @$_;
-			$s->kernel(0, $at - $before, 'fork', tid => $parent, child_tid => $tid,
-				child_pid => $tid, child_start_ns => ns($at - $before))
-				->kernel(0, $at - $before + 0.1, 'rename', tid => $tid, comm => $comm);
+			$s->kernel(
+				0, $at - $before, 'fork', tid => $parent, child_tid => $tid,
+				child_pid => $tid, child_start_ns => ns($at - $before)
+			)->kernel(0, $at - $before + 0.1, 'rename', tid => $tid, comm => $comm);
 		}
 		$s->run(0, $at - 9, $at - 2.5, 800, 'sleeping', next => 805)
 			->run(0, $at - 2.5, $at - 1.5, 805, 'sleeping', next => 810)
@@ -63,9 +68,10 @@ sub naps_for_a_lock {
 	}
 	my $try = sub {
 		my ($t) = @_;
-		$s->lasts('lock_contention', 1, $t, $t + 0.01, tid => CLIENT, lock => 77, owner_tid => 800,
-			kind => 'file', error => 11)
-			if !$o{untold};
+		$s->lasts(
+			'lock_contention', 1, $t, $t + 0.01, tid => CLIENT, lock => 77, owner_tid => 800,
+			kind => 'file', error => 11
+		) if !$o{untold};
 	};
 	$try->(1000.9);
 	$s->run(1, $at ? 970 : 1000.25, 1001, CLIENT, 'sleeping');
@@ -82,16 +88,20 @@ sub naps_for_a_lock {
 	return polls($s->draw(1452.8)->hotkey(3000), 1453);
 }
 my $d = judged('a lock that is napped for', naps_for_a_lock(), 'lock-wait', 'sleep', 0.8, 0.95);
-like($d->{verdict}{sentence},
+like(
+	$d->{verdict}{sentence},
 	qr/a lock that "sleep" \(pid 810\b.*\) held while sleeping for a time that it chose/,
-	'... the sentence');
+	'... the sentence'
+);
 judged('naps of its own', naps_for_a_lock(untold => 1), 'timer-sleep', 'xterm', 0.9, 1);
 # --- ... who has it waits for a shell, and that for a program: they fell asleep just before the
 # key, or while it was waited for, and a bundle says so ---
 for my $since (990, 1000.8) {
 	local %Tipme::Test::Judge::DETAIL;
-	judged("a lock that is napped for, through others since $since",
-		naps_for_a_lock(since => $since), 'lock-wait', 'sleep', 0.8, 0.95);
+	judged(
+		"a lock that is napped for, through others since $since",
+		naps_for_a_lock(since => $since), 'lock-wait', 'sleep', 0.8, 0.95
+	);
 	cut_to_the_path();
 }
 
@@ -100,28 +110,35 @@ for my $since (990, 1000.8) {
 	my $s = story()->enter(1000);
 	$s->builder->thread(800, 'backup', ts_ns => 5 * MS, since_ns => 2 * MS);
 	$s->run(0, 899,     900,  800,    'sleeping');
-	$s->run(1, 1000.25, 1001, CLIENT, 'sleeping')
-		->kernel(1, 1000.95, 'lock_contention', tid => CLIENT, lock => 77, owner_tid => 800,
-		kind => 'file', phase => 'begin');
+	$s->run(1, 1000.25, 1001, CLIENT, 'sleeping')->kernel(
+		1, 1000.95, 'lock_contention', tid => CLIENT, lock => 77, owner_tid => 800,
+		kind => 'file', phase => 'begin'
+	);
 	release($s, 1080, no_wake => 1);
-	judged('a lock of a file, still held',
+	judged(
+		'a lock of a file, still held',
 		polls($s->hotkey(3000), 1001, 'flock')
 			->picture(800, 'backup', since_ns => ns(900), stack_id => $s->id('nanosleep')),
-		'lock-wait', 'backup', 0.9, 1);
+		'lock-wait', 'backup', 0.9, 1
+	);
 }
 # --- ... and that waits for another, which it made just before it fell asleep ---
 {
 	local %Tipme::Test::Judge::DETAIL;
 	my $s = story()->enter(1000, no_wake => 1);
-	$s->kernel(0, 980, 'fork', tid => SHELL, child_tid => 800, child_pid => 800,
-		child_start_ns => ns(980))->kernel(0, 980.1, 'rename', tid => 800, comm => 'backup');
-	$s->kernel(0, 989, 'fork', tid => 800, child_tid => 810, child_pid => 810,
-		child_start_ns => ns(989))->kernel(0, 989.1, 'rename', tid => 810, comm => 'sleep')
-		->wake(0, 989.2, 810, 800);
+	$s->kernel(
+		0, 980, 'fork', tid => SHELL, child_tid => 800, child_pid => 800,
+		child_start_ns => ns(980)
+	)->kernel(0, 980.1, 'rename', tid => 800, comm => 'backup');
+	$s->kernel(
+		0, 989, 'fork', tid => 800, child_tid => 810, child_pid => 810,
+		child_start_ns => ns(989)
+	)->kernel(0, 989.1, 'rename', tid => 810, comm => 'sleep')->wake(0, 989.2, 810, 800);
 	$s->run(0, 981, 990, 800, 'sleeping', next => 810)->run(0, 990, 991, 810, 'sleeping');
-	$s->run(1, 970, 1001, CLIENT, 'sleeping')
-		->kernel(1, 1000.95, 'lock_contention', tid => CLIENT, lock => 77, owner_tid => 800,
-		kind => 'file', phase => 'begin');
+	$s->run(1, 970, 1001, CLIENT, 'sleeping')->kernel(
+		1, 1000.95, 'lock_contention', tid => CLIENT, lock => 77, owner_tid => 800,
+		kind => 'file', phase => 'begin'
+	);
 	$s =
 		polls($s->hotkey(3000), 1001, 'flock')
 		->picture(810, 'sleep',  since_ns => ns(991), stack_id => $s->id('nanosleep'))

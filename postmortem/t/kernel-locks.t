@@ -78,7 +78,8 @@ judged(
 		WORKER
 	),
 	'futex-wait',
-	'xterm', 0.98,
+	'xterm',
+	0.98,
 	1
 );
 is("@warnings", '', 'no warnings');

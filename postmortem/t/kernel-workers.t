@@ -37,10 +37,16 @@ sub ended_by_worker {
 my $d = judged('what a worker ends', ended_by_worker(story(), 'disk'), 'disk-io', 'dd', 0.99, 1);
 my ($ahead) = grep { $_->{kind} eq 'disk-io' && $_->{pid} == 830 } @{ $d->{totals}{blamed} };
 is($ahead->{ns}, ns(1400) - ns(1001.1), 'what a worker ends: as long as the disk worked for it');
-ok(!(grep { $_->{tid} == 841 && $_->{to_ns} - $_->{from_ns} > MS } @{ $d->{path} }),
-	'... and none of it is the sleep of the worker');
-judged('a worker that a timer woke', ended_by_worker(story(), 'disk', done => 1500), 'unknown',
-	undef, 0.98, 1);
-judged('a worker, and no wait for a disk', ended_by_worker(story(), 'futex', state => 'sleeping'),
-	'unknown', undef, 0.98, 1);
+ok(
+	!(grep { $_->{tid} == 841 && $_->{to_ns} - $_->{from_ns} > MS } @{ $d->{path} }),
+	'... and none of it is the sleep of the worker'
+);
+judged(
+	'a worker that a timer woke', ended_by_worker(story(), 'disk', done => 1500), 'unknown',
+	undef,                        0.98,                                           1
+);
+judged(
+	'a worker, and no wait for a disk', ended_by_worker(story(), 'futex', state => 'sleeping'),
+	'unknown', undef, 0.98, 1
+);
 done_testing;

@@ -206,8 +206,10 @@ subtest 'table 4: its totals' => sub {
 			map { [$at] } 1 .. $_
 		} @{ $places{$told} };
 		my $below = tree(@stack)->{below};
-		is_deeply([ map { $below->{$_}{samples} } sort keys %$below ], $places{$told},
-			'its places');
+		is_deeply(
+			[ map { $below->{$_}{samples} } sort keys %$below ], $places{$told},
+			'its places'
+		);
 		is(sum0(map { $_->{samples} } values %$below), $told, "... have $told samples in all");
 	}
 };

@@ -176,9 +176,9 @@ subtest 'mean time to underrun, and how often one has more' => sub {
 			my ($minutes, $dense, $size, $long, $what, $claimed) = @$case;
 			next if !defined $claimed && !$ENV{TIPME_TEST_ALL};
 			my $begin = $state;
-			my $c    = client('2x8');
-			my $rate = $dense * $size * $above->(1000 * slack_ms($c)) / 60_000;
-			my $true = $c->{cycle_ms} / 1000 / $rate;
+			my $c     = client('2x8');
+			my $rate  = $dense * $size * $above->(1000 * slack_ms($c)) / 60_000;
+			my $true  = $c->{cycle_ms} / 1000 / $rate;
 			my ($in, $same, $of, $plain) = (0, 0, 0, 0);
 			for (1 .. $RUNS) {
 				my ($r, $other) = map { result(minutes($draw, $minutes, $dense, $size, $long)) } 1,

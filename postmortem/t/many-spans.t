@@ -61,7 +61,7 @@ is($asked, 12, 'the program was asked for each');
 				my $chain = bless { states => $states, tid => $tid }, 'Tipme::WakeupChain';
 				no warnings 'redefine';
 				local *Tipme::WakeupChain::_works = sub { return $one_by_one };
-				my @span = (650 * $MS, 1_100 * $MS, $cpu);
+				my @span   = (650 * $MS, 1_100 * $MS, $cpu);
 				my @where  = ($tid, $rt, $length, [ $cpu, @span[ 0, 1 ] ]);
 				my $by_one = turns($chain->_taken_in_turn(\@span, $rt, $length));
 				my $other  = turns(Tipme::Columns::turns($ev, $one_by_one, @where));

@@ -23,21 +23,25 @@ $b->{id} = $id;
 $b->write($dir);
 
 sub tipme { return tipme_in($tmp, @_) }
-sub said { return (tipme(@_))[0] }
+sub said  { return (tipme(@_))[0] }
 
 like(said('diagnose', $id), qr/after 600 ms/, 'without a word: the worst');
 my ($out, $exit) = tipme('diagnose', $id, '--event', 4, '--keep');
 is($exit, 0, 'another moment is kept') or diag($out);
 like($out, qr/after 250 ms.* You chose this moment\./, '... said so');
-like(said('diagnose', $id), qr/after 250 ms.* You chose this moment\./,
-	'... and the verdict is about it from then on');
+like(
+	said('diagnose', $id), qr/after 250 ms.* You chose this moment\./,
+	'... and the verdict is about it from then on'
+);
 my $json = Cpanel::JSON::XS->new->decode(said('diagnose', $id, '--json'));
 is("$json->{meant} $json->{event}{n}", '1 4', '... in JSON, too');
 like(said('diagnose', $id, '--at', '-1.4'), qr/after 600 ms/, '... but where another is asked for');
 like(said('list'),                              qr/ 250 ms xterm/, '... the list');
 like(said('timeline', $id, '-o', "$tmp/x.svg"), qr/x\.svg/,        '... the picture');
-like(do { open my $h, '<', "$tmp/x.svg" or die "$!\n"; local $/; <$h> }, qr/250 ms/,
-	'... of that moment');
+like(
+	do { open my $h, '<', "$tmp/x.svg" or die "$!\n"; local $/; <$h> }, qr/250 ms/,
+	'... of that moment'
+);
 like(said('report', $id), qr/after 250 ms/, '... a report');
 
 for my $how ([], ['--all']) {
@@ -56,8 +60,10 @@ for my $wrong ([qw(--keep)], [qw(--forget --event 4)], [qw(--keep --forget --eve
 	like($out, qr/\Atipme: diagnose: --keep goes with --event, --at or --felt/, '... and why');
 }
 ($out, $exit) = tipme('diagnose', $id, '--event', 99, '--keep');
-like("$exit $out", qr/\A1 tipme: diagnose: nothing to keep: there is no input event 99/,
-	'what is not there cannot be meant');
+like(
+	"$exit $out", qr/\A1 tipme: diagnose: nothing to keep: there is no input event 99/,
+	'what is not there cannot be meant'
+);
 
 # What is no number, or a link to one, is passed over.
 for my $text ("-1\n", "word\n", '1' x 40, '') {

@@ -117,13 +117,15 @@ sub sleeps_in_pieces {
 	$told->(2080, kind => 'key_release');
 	$sleeps->(2150);
 	$sleeps->(5150) if $o{clock};
-	return $s->hotkey(7500)
-		->picture(CLIENT, 'xterm', since_ns => ns($o{clock} ? 6652 : 3652),
-		stack_id => $s->id($o{loop} ? 'poll' : 'futex'));
+	return $s->hotkey(7500)->picture(
+		CLIENT, 'xterm', since_ns => ns($o{clock} ? 6652 : 3652),
+		stack_id => $s->id($o{loop} ? 'poll' : 'futex')
+	);
 }
-my $d =
-	judged('a sleep in pieces, a moment after an echo', sleeps_in_pieces(), 'timer-sleep', 'xterm',
-	0.9, 1);
+my $d = judged(
+	'a sleep in pieces, a moment after an echo', sleeps_in_pieces(), 'timer-sleep', 'xterm',
+	0.9, 1
+);
 cmp_ok(abs($d->{interval}{duration_ns} - 1652 * MS), '<', MS, '... up to what it then drew');
 judged('... by the clock',      sleeps_in_pieces(clock => 1), 'none', undef);
 judged('... in its event loop', sleeps_in_pieces(loop  => 1), 'none', undef);
@@ -141,8 +143,9 @@ sub looks_for_its_command {
 	$s->kernel(1, 1001, 'fork', tid => CLIENT, child_tid => 850, child_pid => 850)
 		->wake(1, 1001.1, 850, CLIENT, undef, wakee_cpu => 0)
 		->run(0, 1001.2, 1003, 850, 'sleeping');
-	my $t = 1002;
+	my $t    = 1002;
 	my $look = 0;
+
 	while ($t < 1390) {
 		$t += 10;
 		my $draws = grep { $_ == $look } @{ $o{draws} // [] };
@@ -158,8 +161,7 @@ sub looks_for_its_command {
 	$s->wake(0, $free - 2, 860, 0, 'nanosleep', context => 'hardirq')
 		->run(0, $free - 1.9, $free - 0.9, 860, 'sleeping')
 		->wake(0, $free - 1, 850, 860, 'flock', wakee_cpu => 0)
-		->run(0, $free - 0.8, $free, 850, 'dead')
-		->kernel(0, $free - 0.1, 'exit', tid => 850);
+		->run(0, $free - 0.8, $free, 850, 'dead')->kernel(0, $free - 0.1, 'exit', tid => 850);
 	$s->wake(1, $t + 10, CLIENT, 0, 'poll', context => 'hardirq')
 		->run(1, $t + 10.05, $t + 10.3, CLIENT, 'sleeping')
 		if $o{between};
@@ -180,25 +182,33 @@ sub looks_for_its_command {
 	$s->wake(1, $t + 0.9, SERVER, CLIENT, 'epoll')->run(0, $t + 0.95, $t + 1.4, SERVER, 'sleeping')
 		->wake(0, $t + 1.2, CLIENT, SERVER, undef);
 	my $b = $s->builder->x(ns($t + 0.96), 'x_wakeup');
-	$b->x(ns($t + 1), 'x_request', pid => CLIENT, client => 4, duration_ns => 100_000, major => 43,
-		sequence => 1, count => 1)
-		if !$o{event} && !$o{earlier};
+	$b->x(
+		ns($t + 1), 'x_request', pid => CLIENT, client => 4, duration_ns => 100_000, major => 43,
+		sequence => 1, count => 1
+	) if !$o{event} && !$o{earlier};
 	$b->x(ns($t + 1.39), 'x_sleep');
 	return end($s->run(1, $t + 1.5, $t + 4, CLIENT, 'sleeping')->draw($t + 3.8), $t + 4, 3000);
 }
 for my $between (0, 1) {
 	my $d = judged(
 		'a command whose end is found by the clock' . ($between ? ', between two looks' : ''),
-		looks_for_its_command(between => $between), 'lock-wait', 'holder', 0.9, 1);
-	like($d->{verdict}{sentence},
+		looks_for_its_command(between => $between), 'lock-wait', 'holder', 0.9, 1
+	);
+	like(
+		$d->{verdict}{sentence},
 		qr/flock \(pid 850\), for which it waited, waited for a lock that "holder"/,
-		'... the sentence');
+		'... the sentence'
+	);
 }
 judged('... after an echo', looks_for_its_command(draws => [3]), 'lock-wait', 'holder', 0.9, 1);
-judged('... after a word with the window manager', looks_for_its_command(earlier => 1), 'lock-wait',
-	'holder', 0.9, 1);
-judged('... of one that draws each time it looks', looks_for_its_command(draws => [ 3 .. 40 ]),
-	'none', undef);
+judged(
+	'... after a word with the window manager', looks_for_its_command(earlier => 1), 'lock-wait',
+	'holder',                                   0.9,                                 1
+);
+judged(
+	'... of one that draws each time it looks', looks_for_its_command(draws => [ 3 .. 40 ]),
+	'none',                                     undef
+);
 
 sub shows_a_release {
 	my ($s, $t) = @_;
@@ -223,7 +233,7 @@ sub blinks_beside {
 		->thread(SERVICE, 'watcher', ts_ns => 5 * MS, since_ns => 2 * MS);
 	$s->enter(1000, no_wake => 1)->wake(0, 1000.2, WORKER, SERVER, 'poll', wakee_cpu => 1)
 		->run(1, 1000.21, 1000.25, WORKER, 'sleeping')->wake(1, 1000.24, CLIENT, WORKER, 'poll')
-		->run(1, 1000.26, 1003, CLIENT, 'sleeping')->draw(1002.5);
+		->run(1, 1000.26, 1003,    CLIENT, 'sleeping')->draw(1002.5);
 	$s->wake(0, 1002.75, SERVICE, SERVER, 'poll', wakee_cpu => 0)
 		->run(0, 1002.82, 1003.1, SERVICE, 'sleeping');
 	my $t    = 1003.1;
@@ -268,11 +278,15 @@ sub blinks_beside {
 	return end($s, $t + 1.5, 3000);
 }
 judged('a blink beside somebody who keeps the server awake', blinks_beside(), 'none', undef);
-judged('... of one that a release has woken, not the press', blinks_beside(release => 1), 'none',
-	undef);
+judged(
+	'... of one that a release has woken, not the press', blinks_beside(release => 1), 'none',
+	undef
+);
 judged('... that others kept from its CPU 80 times', blinks_beside(pieces => 80), 'none', undef);
-judged('... what it draws when the server has sent it something',
-	looks_for_its_command(event => 1), 'none', undef);
+judged(
+	'... what it draws when the server has sent it something',
+	looks_for_its_command(event => 1), 'none', undef
+);
 
 # A client waits in its event loop for a service that has slept on its own since before the key.
 # When it has shown the answer, it tells the service so, and rests; its cursor blinks by a timer set
@@ -293,7 +307,7 @@ sub blinks_after_its_answer {
 		$s->wake(0, $t + $for - 1, SERVICE, 0, 'nanosleep', context => 'hardirq', wakee_cpu => 0)
 			if $slept;
 		$s->run(0, $t + ($slept ? $for - 0.9 : 1), $t + $for, SERVICE, 'sleeping')
-			->wake(0, $t + $for - 0.1, CLIENT,  SERVICE, 'poll')
+			->wake(0, $t + $for - 0.1, CLIENT, SERVICE, 'poll')
 			->run(1, $t + $for, $t + $for + 2, CLIENT, 'sleeping')->draw($t + $for + 1)
 			->wake(1, $t + $for + 1.9, SERVICE, CLIENT, 'epoll')
 			->run(0, $t + $for + 2, $t + $for + 2.5, SERVICE, 'sleeping');
@@ -310,18 +324,19 @@ sub blinks_after_its_answer {
 		->run(1, 2111.3, 2113,   CLIENT, 'sleeping')->draw(2112);
 	return end($s, 2113, 5000);
 }
+
 sub asks_and_blinks {
 	my ($s) = @_;
 	$s->wake(1, 2111, CLIENT, 0, 'poll', context => 'hardirq')
-		->run(1, 2111.01, 2111.12, CLIENT, 'sleeping')
-		->wake(1, 2111.1, SERVER, CLIENT, 'epoll')->run(0, 2111.13, 2111.18, SERVER, 'sleeping');
+		->run(1, 2111.01, 2111.12, CLIENT, 'sleeping')->wake(1, 2111.1, SERVER, CLIENT, 'epoll')
+		->run(0, 2111.13, 2111.18, SERVER, 'sleeping');
 	$s->builder->x(ns(2111.14), 'x_wakeup')->x(
 		ns(2111.145), 'x_request', pid => CLIENT, client => 4, duration_ns => 20_000,
 		major => 43, sequence => 9, count => 1
 	)->x(ns(2111.175), 'x_sleep');
-	$s->wake(0, 2111.17, WORKER, SERVER, 'poll')->run(0, 2111.19, 2111.25, WORKER, 'sleeping')
-		->wake(0, 2111.24, CLIENT, WORKER, 'poll')
-		->run(1, 2111.3, 2113, CLIENT, 'sleeping')->draw(2112);
+	$s->wake(0, 2111.17, WORKER, SERVER, 'poll')->run(0,   2111.19, 2111.25, WORKER, 'sleeping')
+		->wake(0, 2111.24, CLIENT, WORKER, 'poll')->run(1, 2111.3,  2113,    CLIENT, 'sleeping')
+		->draw(2112);
 	return end($s, 2113, 5000);
 }
 
@@ -365,8 +380,8 @@ sub reader_of_a_grabbed_server {
 		->run(1, $_ + 0.1, $_ + 1.4, $taker, 'sleeping')
 		for 900, 1300;
 	$s->wake(1, 1799.8, 700, 0, 'nanosleep', context => 'hardirq')
-		->run(1, 1799.85, 1800.02, 700, 'sleeping')->wake(1, 1800, SERVER, 700, 'epoll')
-		->run(0, 1800.05, 1800.2, SERVER, 'sleeping');
+		->run(1, 1799.85, 1800.02, 700,    'sleeping')->wake(1, 1800, SERVER, 700, 'epoll')
+		->run(0, 1800.05, 1800.2,  SERVER, 'sleeping');
 	$s->builder->x(ns(1800.06), 'x_wakeup')->x(ns(1800.07), 'x_grab', %grab, begin => 0)
 		->x(ns(1800.19), 'x_sleep');
 	$s->wake(0, 1800.15, $reader, SERVER, 'poll', wakee_cpu => 1)
@@ -375,8 +390,10 @@ sub reader_of_a_grabbed_server {
 	$s->picture($taker, 'taker', pid => CLIENT, since_ns => ns(1805), stack_id => $s->id('futex'));
 	return $s->hotkey(3000);
 }
-my $grabbed = judged('a grab, and a client with a reader',
-	reader_of_a_grabbed_server(), 'server-grab', 'screenlock', 0.5, 1);
+my $grabbed = judged(
+	'a grab, and a client with a reader',
+	reader_of_a_grabbed_server(), 'server-grab', 'screenlock', 0.5, 1
+);
 cmp_ok(abs($grabbed->{interval}{duration_ns} - 803 * MS), '<', 2 * MS, '... up to what it drew');
 
 # The one that takes the events has sent the server something, which another client has grabbed, and
@@ -405,13 +422,12 @@ sub draws_after_a_grab {
 	$s->enter(1000)->run(1, 1000.25, 1002, CLIENT, 'sleeping');
 	if ($o{late}) {
 		$s->builder->x(ns(1799.4), 'x_grab', %grab, begin => 1);
-		$s->wake(1, 1799.45, CLIENT, SERVER, 'poll')
-			->run(1, 1799.5, 1799.7, CLIENT, 'sleeping');
+		$s->wake(1, 1799.45, CLIENT, SERVER, 'poll')->run(1, 1799.5, 1799.7, CLIENT, 'sleeping');
 	}
 	$s->wake(1, 1799.8, 700, 0, 'nanosleep', context => 'hardirq')
-		->run(1, 1799.85, 1800.02, 700, 'sleeping')->wake(1, 1800, SERVER, 700, 'epoll')
-		->run(0, 1800.05, 1800.3, SERVER, 'sleeping');
-	my $b = $s->builder->x(ns(1800.06), 'x_wakeup')->x(ns(1800.07), 'x_grab', %grab, begin => 0);
+		->run(1, 1799.85, 1800.02, 700,    'sleeping')->wake(1, 1800, SERVER, 700, 'epoll')
+		->run(0, 1800.05, 1800.3,  SERVER, 'sleeping');
+	my $b    = $s->builder->x(ns(1800.06), 'x_wakeup')->x(ns(1800.07), 'x_grab', %grab, begin => 0);
 	my %sent = (pid => CLIENT, client => 4, major => 18, sequence => 9, count => 1);
 	$b->x(ns(1800.1), 'x_request', %sent, duration_ns => 20_000) if !$o{silent};
 	$b->x(ns(1800.29), 'x_sleep');
@@ -424,12 +440,16 @@ sub draws_after_a_grab {
 	$paints->($t + 0.9);
 	return end($s, $t + 14, 4000);
 }
-$grabbed = judged('a grab, and a client that has another thread draw',
-	draws_after_a_grab(), 'server-grab', 'screenlock', 0.95, 1);
+$grabbed = judged(
+	'a grab, and a client that has another thread draw',
+	draws_after_a_grab(), 'server-grab', 'screenlock', 0.95, 1
+);
 cmp_ok(abs($grabbed->{interval}{duration_ns} - 813 * MS), '<', MS, '... up to what it drew');
-$grabbed = judged('... and which blinks later', draws_after_a_grab(blinks => 1), 'server-grab',
-	'screenlock', 0.95, 1);
+$grabbed = judged(
+	'... and which blinks later', draws_after_a_grab(blinks => 1), 'server-grab',
+	'screenlock',                 0.95,                            1
+);
 cmp_ok(abs($grabbed->{interval}{duration_ns} - 801 * MS), '<', MS, '... up to what it drew');
-judged('... at rest before a short one', draws_after_a_grab(late => 1), 'none', undef);
-judged('... which had sent nothing', draws_after_a_grab(silent => 1), 'none', undef);
+judged('... at rest before a short one', draws_after_a_grab(late   => 1), 'none', undef);
+judged('... which had sent nothing',     draws_after_a_grab(silent => 1), 'none', undef);
 done_testing();

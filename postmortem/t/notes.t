@@ -11,7 +11,7 @@ use Encode           qw(encode_utf8);
 use File::Temp       qw(tempdir);
 use FindBin          qw($Bin);
 use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
-use Tipme::Notes qw(note_of set_note set_tags tags_of undo_note);
+use Tipme::Notes       qw(note_of set_note set_tags tags_of undo_note);
 use Tipme::Test::Files qw(spew);
 use Tipme::Test::Story;
 
@@ -62,8 +62,10 @@ is(sprintf('%o', (stat "$dir/note.txt")[2] & 07777), '600', '... for its owner a
 is((row($id[0]))[0]{note}, 'it hung ? während ich tippte',  '... and in the list');
 tipme('note', $id[0], 'no, it was the menu');
 is((tipme('note', $id[0], '--undo'))[1], "it hung ? während ich tippte\n", 'undo: as it was');
-is((tipme('note', $id[0], '--undo'))[1], "no, it was the menu\n",
-	'... and once more: changed again');
+is(
+	(tipme('note', $id[0], '--undo'))[1], "no, it was the menu\n",
+	'... and once more: changed again'
+);
 is((tipme('note', $id[0], '--clear'))[1], "no note\n", 'cleared');
 ok(!-e "$dir/note.txt", '... without a file');
 is((tipme('note', $id[0], '--undo'))[1], "no, it was the menu\n", '... which can be undone');
@@ -112,8 +114,10 @@ for my $n (1 .. 40) {
 	waitpid $pid, 0;
 	$seen{ note_of($dir) }++;
 }
-is_deeply([ grep { !/\A(?:old|new)\z/ } keys %seen ], [],
-	'killed at any moment: the old note or the new one');
+is_deeply(
+	[ grep { !/\A(?:old|new)\z/ } keys %seen ], [],
+	'killed at any moment: the old note or the new one'
+);
 
 SKIP: {
 	skip 'needs root', 1 if $>;

@@ -28,11 +28,11 @@ sub story {
 	$s->wake(0, 1402, SERVICE, 0, 'nanosleep', context => 'hardirq', wakee_cpu => 0)
 		->run(0, 1402.05, 1402.3, SERVICE, 'sleeping');
 	$s->wake(0, 1402.2, PAGE, SERVICE, 'futex')->run(1, 1402.25, 1404, PAGE, 'sleeping');
+
 	for my $t (map { 900 + 16 * $_ } 0 .. 32) {
 		$s->wake(1, $t, PACER, 0, 'futex', context => 'hardirq')
 			->run(1, $t + 0.02, $t + 0.1, PACER, 'sleeping')
-			->wake(1, $t + 0.05, PAGE, PACER, 'futex')
-			->run(1, $t + 0.12, $t + 1, PAGE, 'sleeping');
+			->wake(1, $t + 0.05, PAGE, PACER, 'futex')->run(1, $t + 0.12, $t + 1, PAGE, 'sleeping');
 		$o{also}->($s, $t) if $o{also};
 	}
 	return $s->draw(1412.9, PAGE)->hotkey(2800);

@@ -24,8 +24,10 @@ my $story = Tipme::Test::Story->new(no_usual => 1);
 # CPU 1: 5 ms of the client from 1000 ms, 2.5 from 1010; CPU 0: the server from 1003 for 4.
 $story->run(1, 1000, 1005, 200, 'sleeping')->run(1, 1010, 1012.5, 200, 'sleeping')
 	->run(0, 1003, 1007, 100, 'sleeping');
-$story->builder->kernel(1, 1020 * MS, 'irq', tid => 0, duration_ns => 300_000, number => 3,
-	kind => 'softirq');
+$story->builder->kernel(
+	1, 1020 * MS, 'irq', tid => 0, duration_ns => 300_000, number => 3,
+	kind => 'softirq'
+);
 $story->builder->write("$dir/e");
 my $d      = Tipme::Diagnosis->new(Tipme::Episode->open("$dir/e"));
 my $states = $d->states(1000 * MS, 1200 * MS);

@@ -73,12 +73,15 @@ sub in_parts {
 	my @events    = responses($diagnosis);
 	my @at        = map { $_->{entered_ns} } grep { defined $_->{response_ns} } @events;
 	my ($from, $long, $end) = ($at[0], $at[3] + 50e6, $episode->end_ns);
-	my $live = Tipme::Profile::Live->new(now => $from);
+	my $live  = Tipme::Profile::Live->new(now => $from);
 	my $began = $from;
+
 	for my $to ($long, $end, $end + 1) {
-		my $part = Tipme::Profile::Episode::part($episode, [ $diagnosis->servers ],
+		my $part = Tipme::Profile::Episode::part(
+			$episode, [ $diagnosis->servers ],
 			[ $began, $live->{until} ],
-			$from, $to, @events);
+			$from, $to, @events
+		);
 		$live->add({ %$part, to => $to });
 		$from = $to;
 	}

@@ -26,8 +26,8 @@ my @verbs = (
 	[ 'bundle',   $id[0], '--yes', '-o', "$tmp/x.tipme" ]
 );
 push @verbs, [ 'diagnose', $id[0], '-v' ], [ 'events', $id[0] ],
-	[ 'timeline', $id[0], '-o',       "$tmp/x.svg" ],
-	[ 'export',   $id[0], '--format', 'text', '-o', "$tmp/x.txt" ]
+	[ 'timeline', $id[0], '-o', "$tmp/x.svg" ],
+	[ 'export', $id[0], '--format', 'text', '-o', "$tmp/x.txt" ]
 	if $ENV{TIPME_TEST_ALL};
 for my $verb (@verbs) {
 	my $command = join ' ', $^X, "$Bin/../bin/tipme-postmortem", @$verb;

@@ -46,8 +46,10 @@ is_deeply(
 is_deeply(Tipme::Report::JSON::data($d)->{underrun}, $d->{underrun}, '... in JSON, too');
 like(Tipme::Report::Text::page($d), qr/did not serve its sound buffer/, '... and on the page');
 
-$d = judged('a cycle of a sound server', story($WORDS =~ s/pcmC0D0p/pipewire-57/r),
-	'cpu-contention', 'hog', 0.93, 0.95);
+$d = judged(
+	'a cycle of a sound server', story($WORDS =~ s/pcmC0D0p/pipewire-57/r),
+	'cpu-contention', 'hog', 0.93, 0.95
+);
 is($d->{underrun}{stream}, 'pipewire-57', '... which numbers its nodes');
 
 my $dir = File::Temp->newdir;

@@ -268,8 +268,8 @@ sub stages {
 	return @out;
 }
 
-# Requests in disks, waits for locks, interrupts: by type, then time. An end may be missing where the
-# records of some CPUs only are at hand.
+# Requests in disks, waits for locks, interrupts: by type, then time. An end may be missing where
+# the records of some CPUs only are at hand.
 sub waits {
 	my ($ev, $th, $to) = @_;
 	my $r      = Tipme::Resources->new($ev, $th);

@@ -305,7 +305,8 @@ SKIP: {
 	my $made =
 		qx(rpmbuild -bb --quiet --nodeps -D "_topdir $at/top" -D "_rpmdir $at" "$at/edit.spec" 2>&1 &&
 		rpm --root "$at/root" --dbpath /var/lib/rpm --initdb 2>&1 &&
-		rpm --root "$at/root" --dbpath /var/lib/rpm -i --justdb --nodeps --noscripts "$at/noarch/edit-4.2-1.fc42.noarch.rpm" 2>&1);
+		rpm --root "$at/root" --dbpath /var/lib/rpm -i --justdb --nodeps --noscripts \
+			"$at/noarch/edit-4.2-1.fc42.noarch.rpm" 2>&1);
 	# Only root may look into another root.
 	skip "rpm cannot work in a root of its own here: $made", 4 if $?;
 	local $ENV{TIPME_ROOT} = "$at/root";

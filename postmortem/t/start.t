@@ -12,7 +12,8 @@ use Tipme::Test::Judge qw(judged);
 use Tipme::Test::Story;
 
 use constant {
-	SERVER => 100, CLIENT => 200, SHELL => 300, NEW => 400, OTHER => 500, MS => 1_000_000
+	SERVER => 100, CLIENT => 200, SHELL => 300, NEW => 400, OTHER => 500,
+	MS     => 1_000_000
 };
 
 # A key has the client fork NEW (through the shell, with `shell`), which connects, and draws its
@@ -26,28 +27,35 @@ sub story {
 		$s->enter($t)->run(1, $t + 0.25, $t + 1, CLIENT, 'sleeping')->draw($t + 0.8);
 		$s->wake(1, $t + 99, CLIENT, 0, 'poll', context => 'hardirq')
 			->run(1, $t + 99.1, $t + 101, CLIENT, 'sleeping');
-		$s->kernel(1, $t + 100, 'fork', tid => CLIENT, child_tid => NEW, child_pid => NEW,
-			child_start_ns => ($t + 100) * MS);
+		$s->kernel(
+			1, $t + 100, 'fork', tid => CLIENT, child_tid => NEW, child_pid => NEW,
+			child_start_ns => ($t + 100) * MS
+		);
 		$t += 98;
 	} elsif ($o{shell}) {
 		$s->enter($t)->run(1, $t + 0.25, $t + 1, CLIENT, 'sleeping')
 			->wake(1, $t + 0.9, SHELL, CLIENT, 'tty');
 		$s->draw($t + 0.8) if !$o{timers};
-		$s->run(1, $t + 1.1, $t + 3, SHELL, 'sleeping')
-			->kernel(1, $t + 2, 'fork', tid => SHELL, child_tid => NEW, child_pid => NEW,
-			child_start_ns => ($t + 2) * MS);
+		$s->run(1, $t + 1.1, $t + 3, SHELL, 'sleeping')->kernel(
+			1, $t + 2, 'fork', tid => SHELL, child_tid => NEW, child_pid => NEW,
+			child_start_ns => ($t + 2) * MS
+		);
 	} else {
 		$s->enter($t)->run(1, $t + 0.25, $t + 3, CLIENT, 'sleeping')->draw($t + 0.8);
-		$s->kernel(1, $t + 2, 'fork', tid => CLIENT, child_tid => NEW, child_pid => NEW,
-			child_start_ns => ($t + 2) * MS);
+		$s->kernel(
+			1, $t + 2, 'fork', tid => CLIENT, child_tid => NEW, child_pid => NEW,
+			child_start_ns => ($t + 2) * MS
+		);
 	}
 	my $b = $s->builder;
-	$b->thread(NEW, 'editor', ppid => $o{shell} ? SHELL : CLIENT, start_ns => ($t + 2) * MS,
-		ts_ns => ($t + 900) * MS, since_ns => ($t + 20) * MS);
+	$b->thread(
+		NEW, 'editor', ppid => $o{shell} ? SHELL : CLIENT, start_ns => ($t + 2) * MS,
+		ts_ns => ($t + 900) * MS, since_ns => ($t + 20) * MS
+	);
 	$s->kernel(1, $t + 5, 'rename', tid => NEW, comm => 'editor');
 	my ($from, $end) = ($t + 4, $o{shown});
 	$b->x(($o{came} // $end - 5) * MS, 'x_client', pid => NEW, client => 7, state => 'connected');
-	if ($o{beside}) { naps_and_asks($s, $from, $end) }
+	if    ($o{beside}) { naps_and_asks($s, $from, $end) }
 	elsif ($o{timers}) {
 		# The client echoes by its own timer, a moment after the key. The server is awake for that
 		# when it tells the new program something, too.
@@ -55,9 +63,10 @@ sub story {
 			->wake(1, $t + 17, CLIENT, 0, 'poll', context => 'hardirq')
 			->run(1, $t + 17.1, $t + 18, CLIENT, 'sleeping')->draw($t + 17.8)
 			->wake(0, $t + 18.05, NEW, SERVER, 'poll')->run(1, $t + 18.2, $end, NEW, 'sleeping');
+	} else {
+		$s->run(1, $from, $end, NEW, 'sleeping');
 	}
-	else            { $s->run(1, $from, $end, NEW, 'sleeping') }
-	if ($o{watched}) { watched($s, $t + ($o{timers} ? 18.15 : 1.05), $end) }
+	if    ($o{watched})    { watched($s, $t + ($o{timers} ? 18.15 : 1.05), $end) }
 	elsif (!$o{no_window}) { $s->draw($end - 0.3, NEW, pid => NEW, client => 7) }
 	# The new window has the keyboard now, and the one that was pressed in draws its cursor anew, at
 	# once or by its timer.
@@ -110,8 +119,10 @@ sub watched {
 # request. The server is awake, since another client asked it; that one had slept all the time.
 sub naps_and_asks {
 	my ($s, $from, $end) = @_;
-	$s->builder->thread(OTHER, 'panel', ts_ns => 900 * MS, since_ns => 910 * MS,
-		stack_id => $s->id('nanosleep'));
+	$s->builder->thread(
+		OTHER, 'panel', ts_ns => 900 * MS, since_ns => 910 * MS,
+		stack_id => $s->id('nanosleep')
+	);
 	$s->run(1, $from, $from + 1, NEW, 'sleeping');
 	$s->wake(1, 3500, NEW, 0, 'nanosleep', context => 'hardirq')
 		->run(1, 3500.1, 3510, NEW, 'sleeping');
@@ -127,12 +138,16 @@ sub naps_and_asks {
 
 my $d = judged('a program that needs long', story(shown => 4000), 'app-compute', 'editor', 0.98, 1);
 is($d->{event}{kind}, 'start', '... is a start');
-cmp_ok(abs($d->{interval}{duration_ns} - 3000 * MS), '<', MS,
-	'... from the key to the first window');
+cmp_ok(
+	abs($d->{interval}{duration_ns} - 3000 * MS), '<', MS,
+	'... from the key to the first window'
+);
 is($d->{interval}{start_ns}, 1000 * MS, '... the key');
-like($d->{verdict}{sentence},
+like(
+	$d->{verdict}{sentence},
 	qr/^editor \(pid 400\) showed its first window 3\.00 s after a key press: for 3\.00 s .* computed\.$/,
-	'... the sentence');
+	'... the sentence'
+);
 is_deeply($d->{event}{client}, { pid => NEW, comm => 'editor' }, '... whose window it is');
 ok((grep { $_->{name} eq 'born' } @{ $d->{event}{stages} }), '... when the process was made');
 
@@ -160,13 +175,19 @@ $d = judged(
 );
 is($d->{event}{kind}, 'start', '... which had nothing to do with it');
 
-judged('a start that sleeps, and meets the server awake for another client',
-	story(shown => 4000, beside => 1), 'timer-sleep', 'editor', 0.8, 1);
-judged('... made by a shell', story(shown => 4000, beside => 1, shell => 1),
-	'timer-sleep', 'editor', 0.8, 1);
+judged(
+	'a start that sleeps, and meets the server awake for another client',
+	story(shown => 4000, beside => 1), 'timer-sleep', 'editor', 0.8, 1
+);
+judged(
+	'... made by a shell', story(shown => 4000, beside => 1, shell => 1),
+	'timer-sleep', 'editor', 0.8, 1
+);
 
-judged('a start that takes a second, where nothing is known of others', story(shown => 2000),
-	'none', undef);
+judged(
+	'a start that takes a second, where nothing is known of others', story(shown => 2000),
+	'none',                                                          undef
+);
 judged('one that the clock has made', story(shown => 4000, clock => 1), 'none', undef);
 
 # The walk need not go on behind the timer: what comes before it would change nothing.
@@ -189,15 +210,20 @@ judged('one that the clock has made', story(shown => 4000, clock => 1), 'none', 
 	is_deeply([ $given_up, \@seen ], [ $whole, \@waits ], '... once each is looked at');
 }
 
-$d =
-	judged('a program that has no window yet',
+$d = judged(
+	'a program that has no window yet',
 	story(shown => 5900, no_window => 1, trigger => 5000, hotkey => 5000, came => 3000),
-	'app-compute', 'editor', 0.98, 1);
-like($d->{verdict}{sentence},
+	'app-compute', 'editor', 0.98, 1
+);
+like(
+	$d->{verdict}{sentence},
 	qr/^editor \(pid 400\) has shown no window for 4\.00 s since a key press: /,
-	'... which is said');
-judged('a program that never shows one, and rests', story(shown => 1100, no_window => 1), 'none',
-	undef);
+	'... which is said'
+);
+judged(
+	'a program that never shows one, and rests', story(shown => 1100, no_window => 1), 'none',
+	undef
+);
 
 # What is usual for that program, as the library knows it, decides.
 {
@@ -216,8 +242,10 @@ judged('a program that never shows one, and rests', story(shown => 1100, no_wind
 	};
 	my $r = $judge->(2400, 300, 5);
 	is($r->{verdict}{kind}, 'app-compute', 'longer than usual');
-	like($r->{verdict}{sentence}, qr/1\.40 s after a key press, usually 300 ms:/,
-		'... which is said');
+	like(
+		$r->{verdict}{sentence}, qr/1\.40 s after a key press, usually 300 ms:/,
+		'... which is said'
+	);
 	is($judge->(2400, 1200, 5)->{verdict}{kind}, 'none', 'about as long as usual');
 	is($judge->(4000, 2900, 5)->{verdict}{kind}, 'none', '... also where that is long');
 	is($judge->(2400, 300,  2)->{verdict}{kind}, 'none', 'two starts are no usage');
@@ -229,16 +257,24 @@ judged('a program that never shows one, and rests', story(shown => 1100, no_wind
 	my $di =
 		Tipme::Diagnosis->new(Tipme::Episode->open(story(shown => 4000)->builder->write($dir)));
 	my @r = responses($di);
-	my ($press, $start) = ((grep { $_->{kind} eq 'key_press' && $_->{entered_ns} == 1000 * MS } @r),
-		grep { $_->{kind} eq 'start' } @r);
+	my ($press, $start) = (
+		(grep { $_->{kind} eq 'key_press' && $_->{entered_ns} == 1000 * MS } @r),
+		grep { $_->{kind} eq 'start' } @r
+	);
 	cmp_ok($press->{response_ns}, '<', 5 * MS, 'the press itself was answered at once');
 	cmp_ok(abs($start->{response_ns} - 3000 * MS), '<', MS, '... and the start is listed');
-	is($start->{n}, 1 + (sort { $b <=> $a } map { $_->{n} } grep { $_->{kind} ne 'start' } @r)[0],
-		'... behind all presses, whose numbers stay');
-	cmp_ok(summary(@r)->{max_ns}, '<', 10 * MS,
-		'... and is none of the answers that are summed up');
-	is_deeply([ map {"$_->{kind} $_->{comm}"} grep { $_->{kind} eq 'start' } $di->usual_responses ],
-		['start editor'], 'the library is told');
+	is(
+		$start->{n}, 1 + (sort { $b <=> $a } map { $_->{n} } grep { $_->{kind} ne 'start' } @r)[0],
+		'... behind all presses, whose numbers stay'
+	);
+	cmp_ok(
+		summary(@r)->{max_ns}, '<', 10 * MS,
+		'... and is none of the answers that are summed up'
+	);
+	is_deeply(
+		[ map {"$_->{kind} $_->{comm}"} grep { $_->{kind} eq 'start' } $di->usual_responses ],
+		['start editor'], 'the library is told'
+	);
 	is($di->run(event => $start->{n})->{event}{kind}, 'start', 'a start can be asked for');
 }
 
@@ -254,11 +290,14 @@ judged('a program that never shows one, and rests', story(shown => 1100, no_wind
 {
 	my $s = Tipme::Test::Story->new(trigger => 9000);
 	my $b = $s->builder;
-	$s->enter(1000)->run(1, 1000.25, 2600, CLIENT, 'sleeping')->draw(1000.8)
-		->kernel(1, 2500, 'fork', tid => CLIENT, child_tid => NEW, child_pid => NEW,
-		child_start_ns => 2500 * MS);
-	$b->thread(NEW, 'editor', ppid => CLIENT, start_ns => 2500 * MS, ts_ns => 3500 * MS,
-		since_ns => 3500 * MS);
+	$s->enter(1000)->run(1, 1000.25, 2600, CLIENT, 'sleeping')->draw(1000.8)->kernel(
+		1, 2500, 'fork', tid => CLIENT, child_tid => NEW, child_pid => NEW,
+		child_start_ns => 2500 * MS
+	);
+	$b->thread(
+		NEW, 'editor', ppid => CLIENT, start_ns => 2500 * MS, ts_ns => 3500 * MS,
+		since_ns => 3500 * MS
+	);
 	$s->kernel(1, 2601, 'rename', tid => NEW, comm => 'editor')
 		->run(1, 2600.5, 3400, NEW, 'sleeping')->draw(3399.7, NEW, pid => NEW, client => 7);
 	$b->x(3390 * MS, 'x_client', pid => NEW, client => 7, state => 'connected');
@@ -269,7 +308,9 @@ judged('a program that never shows one, and rests', story(shown => 1100, no_wind
 	my $di      = Tipme::Diagnosis->new(Tipme::Episode->open($s->builder->write($dir)));
 	my ($start) = grep { $_->{kind} eq 'start' } $di->events;
 	my $r       = $di->run(event => $start->{n});
-	is("$r->{verdict}{kind} $r->{verdict}{blamed}{comm}", 'ipc-wait xterm',
-		'... and what the start waited for');
+	is(
+		"$r->{verdict}{kind} $r->{verdict}{blamed}{comm}", 'ipc-wait xterm',
+		'... and what the start waited for'
+	);
 }
 done_testing;

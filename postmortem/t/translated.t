@@ -46,7 +46,7 @@ sub catalog {
 		my $filled = join ' ', $id =~ /(\{\w+\})/g;
 		# Gettext wants line feeds where the sentence begins or ends with them.
 		my $before = $id =~ /\A(?:""\n)?"\\n/ ? '\n' : '';
-		my $after  = $id =~ /\\n"\s*\z/        ? '\n' : '';
+		my $after  = $id =~ /\\n"\s*\z/       ? '\n' : '';
 		my $said   = sprintf "%s\xc2\xa7%d %s%s", $before, ++$n, $filled, $after;
 		s/^msgstr ""\n?\z/msgstr "$said"\n/m;
 	}

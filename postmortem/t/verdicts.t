@@ -1,14 +1,15 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
-# One story for each kind of verdict: who is named, for how long, and that the path covers the interval to the nanosecond.
+# One story for each kind of verdict: who is named, for how long, and that the path covers the
+# interval to the nanosecond.
 use strict;
 use warnings;
 use Test::More;
 use File::Temp qw(tempdir);
-use FindBin qw($Bin);
+use FindBin    qw($Bin);
 use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
 use Tipme::Report::Text;
-use Tipme::Responses qw(responses);
+use Tipme::Responses   qw(responses);
 use Tipme::Test::Judge qw(judged);
 use Tipme::Test::Story;
 use Tipme::Test::Stacks qw(stack_text);
@@ -16,253 +17,450 @@ use Tipme::Test::Stacks qw(stack_text);
 use constant { SERVER => 100, CLIENT => 200, SHELL => 300, KWORKER => 50, MS => 1_000_000 };
 my @warnings;
 local $SIG{__WARN__} = sub { push @warnings, @_ };
-my $tmp = tempdir(CLEANUP => 1);
+my $tmp    = tempdir(CLEANUP => 1);
 my $opened = 0;
 
 sub ns { return Tipme::Test::Story::ns($_[0]) }
-sub opened { my ($s) = @_; return Tipme::Diagnosis->new(Tipme::Episode->open($s->builder->write("$tmp/opened" . ++$opened))) }
+
+sub opened {
+	my ($s) = @_;
+	return Tipme::Diagnosis->new(
+		Tipme::Episode->open($s->builder->write("$tmp/opened" . ++$opened)));
+}
 sub story { return Tipme::Test::Story->new(@_) }
 
 # --- nothing unusual ---
 my $d = judged('none', story()->key(700, 5)->hotkey(3000), 'none', undef);
-like($d->{verdict}{sentence}, qr/^Nothing unusual: xterm \(pid 200\) answered a key press after 5\.\d ms, usually 2\.9 ms\.$/, 'none: the sentence');
+like(
+	$d->{verdict}{sentence},
+	qr/^Nothing unusual: xterm \(pid 200\) answered a key press after 5\.\d ms, usually 2\.9 ms\.$/,
+	'none: the sentence'
+);
 
-# --- client and server on one CPU: the client sleeps again before the server, which it has woken, runs; the server is not at rest then ---
+# --- client and server on one CPU: the client sleeps again before the server, which it has woken,
+# runs; the server is not at rest then ---
 {
 	my $s = story();
 	$s->builder->thread(700, 'holder', ts_ns => 900 * MS);
-	$s->enter(1000)->run(1, 1000.3, 1000.5, CLIENT, 'sleeping')->wake(0, 1399.5, 700, 0, 'nanosleep', context => 'hardirq')->run(0, 1399.6, 1399.9, 700, 'sleeping');
+	$s->enter(1000)->run(1, 1000.3, 1000.5, CLIENT, 'sleeping')
+		->wake(0, 1399.5, 700, 0, 'nanosleep', context => 'hardirq')
+		->run(0, 1399.6, 1399.9, 700, 'sleeping');
 	$s->builder->stack(90, stack_text('unknown-call'));
-	$s->wake(0, 1399.8, CLIENT, 700, undef, stack_id => 90)->run(1, 1400, 1400.2, CLIENT, 'sleeping')->draw(1400.1, CLIENT, run => 1400.25)->hotkey(3000);
-	$s->builder->thread(CLIENT, 'xterm', ts_ns => 1700 * MS, since_ns => 1400.2 * MS, cpu => 1, state => 'sleeping', stack_id => $s->id('poll'));
+	$s->wake(0, 1399.8, CLIENT, 700, undef, stack_id => 90)
+		->run(1, 1400, 1400.2, CLIENT, 'sleeping')->draw(1400.1, CLIENT, run => 1400.25)
+		->hotkey(3000);
+	$s->builder->thread(
+		CLIENT, 'xterm', ts_ns => 1700 * MS, since_ns => 1400.2 * MS, cpu => 1,
+		state => 'sleeping', stack_id => $s->id('poll')
+	);
 	my $slow = $s->diagnose("$tmp/rest");
-	is($slow->{interval}{duration_ns}, int(400.4 * MS), 'what the server has been woken for is the answer') or diag($slow->{verdict}{sentence});
+	is(
+		$slow->{interval}{duration_ns}, int(400.4 * MS),
+		'what the server has been woken for is the answer'
+	) or diag($slow->{verdict}{sentence});
 }
 
-# --- a program whose event loop is a thread of its own (Tcl's notifier): a release without effect leaves it at rest ---
+# --- a program whose event loop is a thread of its own (Tcl's notifier): a release without effect
+# leaves it at rest ---
 {
 	my $s = story();
 	my $b = $s->builder->stack(91, stack_text('futex'));
-	$s->enter(2000, kind => 'button_release', client_stack => 'poll')->run(1, 2000.3, 2000.6, CLIENT, 'sleeping');
-	$b->thread(CLIENT, 'xterm', ts_ns => 2500 * MS, since_ns => 2000.6 * MS, cpu => 1, state => 'sleeping', stack_id => 91)
-		->thread(201, 'notifier', pid => CLIENT, ts_ns => 2500 * MS, since_ns => 5 * MS, cpu => 1, state => 'sleeping', stack_id => $s->id('poll'));
-	my $all = Tipme::Diagnosis->new(Tipme::Episode->open($s->hotkey(3000)->builder->write("$tmp/notifier")));
+	$s->enter(2000, kind => 'button_release', client_stack => 'poll')
+		->run(1, 2000.3, 2000.6, CLIENT, 'sleeping');
+	$b->thread(
+		CLIENT, 'xterm', ts_ns => 2500 * MS, since_ns => 2000.6 * MS, cpu => 1,
+		state => 'sleeping', stack_id => 91
+	)->thread(
+		201, 'notifier', pid => CLIENT, ts_ns => 2500 * MS, since_ns => 5 * MS, cpu => 1,
+		state => 'sleeping', stack_id => $s->id('poll')
+	);
+	my $all = Tipme::Diagnosis->new(
+		Tipme::Episode->open($s->hotkey(3000)->builder->write("$tmp/notifier")));
 	my ($release) = grep { $_->{kind} eq 'button_release' } $all->events;
 	is($all->interval_of($release), undef, 'the main thread waits for its notifier: at rest');
 }
 
-# --- the same on a busy machine: the notifier gets a CPU only milliseconds after the main thread has gone to sleep ---
+# --- the same on a busy machine: the notifier gets a CPU only milliseconds after the main thread
+# has gone to sleep ---
 {
 	my $s = story();
-	my $b = $s->builder->stack(91, stack_text('futex'))->thread(201, 'notifier', pid => CLIENT, ts_ns => 900 * MS, since_ns => 5 * MS, cpu => 0, state => 'sleeping', stack_id => $s->id('poll'));
-	$s->enter(2000, kind => 'button_release', client_stack => 'poll')->run(1, 2000.3, 2000.6, CLIENT, 'sleeping')->wake(1, 2000.55, 201, CLIENT, 'poll', wakee_cpu => 0)->run(0, 2004.5, 2004.6, 201, 'sleeping');
-	$b->thread(CLIENT, 'xterm', ts_ns => 2500 * MS, since_ns => 2000.6 * MS, cpu => 1, state => 'sleeping', stack_id => 91)
-		->thread(201, 'notifier', pid => CLIENT, ts_ns => 2500 * MS, since_ns => 2004.6 * MS, cpu => 0, state => 'sleeping', stack_id => $s->id('poll'));
-	my $all = Tipme::Diagnosis->new(Tipme::Episode->open($s->hotkey(3000)->builder->write("$tmp/late-notifier")));
+	my $b = $s->builder->stack(91, stack_text('futex'))->thread(
+		201, 'notifier', pid => CLIENT, ts_ns => 900 * MS, since_ns => 5 * MS, cpu => 0,
+		state => 'sleeping', stack_id => $s->id('poll')
+	);
+	$s->enter(2000, kind => 'button_release', client_stack => 'poll')
+		->run(1, 2000.3, 2000.6, CLIENT, 'sleeping')
+		->wake(1, 2000.55, 201, CLIENT, 'poll', wakee_cpu => 0)
+		->run(0, 2004.5, 2004.6, 201, 'sleeping');
+	$b->thread(
+		CLIENT, 'xterm', ts_ns => 2500 * MS, since_ns => 2000.6 * MS, cpu => 1,
+		state => 'sleeping', stack_id => 91
+	)->thread(
+		201, 'notifier', pid => CLIENT, ts_ns => 2500 * MS, since_ns => 2004.6 * MS,
+		cpu => 0, state => 'sleeping', stack_id => $s->id('poll')
+	);
+	my $all = Tipme::Diagnosis->new(
+		Tipme::Episode->open($s->hotkey(3000)->builder->write("$tmp/late-notifier")));
 	my ($release) = grep { $_->{kind} eq 'button_release' } $all->events;
-	is($all->interval_of($release), undef, 'the notifier that waits for a CPU comes to rest, too, a little later');
+	is(
+		$all->interval_of($release), undef,
+		'the notifier that waits for a CPU comes to rest, too, a little later'
+	);
 }
 
-# --- the first click on a client is not usual because somebody else's clicks were slower; its own keys say what it usually needs ---
+# --- the first click on a client is not usual because somebody else's clicks were slower; its own
+# keys say what it usually needs ---
 {
 	my $s = story();
 	$s->builder->thread(555, 'sloth', ts_ns => 5 * MS);
 	for my $i (1, 2) {
 		my $t = 600 + 100 * $i;
-		$s->builder->x($t * MS, 'x_device', input_seq => 90 + $i, kind => 'button_press', device => 7)->x(($t + 0.1) * MS, 'x_deliver', input_seq => 90 + $i, kind => 'button_press', pid => 555, client => 9)
-			->x(($t + 900) * MS, 'x_damage', pid => 555, client => 9, major => 74, width => 6, height => 13);
+		$s->builder->x(
+			$t * MS, 'x_device', input_seq => 90 + $i, kind => 'button_press',
+			device => 7
+		)->x(
+			($t + 0.1) * MS, 'x_deliver', input_seq => 90 + $i, kind => 'button_press',
+			pid => 555, client => 9
+		)->x(
+			($t + 900) * MS, 'x_damage', pid => 555, client => 9, major => 74, width => 6,
+			height => 13
+		);
 	}
-	$s->enter(2000, kind => 'button_press')->run(1, 2000.3, 2440, CLIENT, 'sleeping')->draw(2439.9)->hotkey(3000);
-	my $all = Tipme::Diagnosis->new(Tipme::Episode->open($s->builder->write("$tmp/click")));
+	$s->enter(2000, kind => 'button_press')->run(1, 2000.3, 2440, CLIENT, 'sleeping')->draw(2439.9)
+		->hotkey(3000);
+	my $all     = Tipme::Diagnosis->new(Tipme::Episode->open($s->builder->write("$tmp/click")));
 	my ($click) = grep { $_->{device_ns} == int(2000.1 * MS) } $all->events;
 	my ($usual) = $all->{problem}->usual($click);
-	cmp_ok($usual, '<', 10 * MS, 'what is usual for a first click is what the keys of that client needed');
+	cmp_ok(
+		$usual, '<', 10 * MS,
+		'what is usual for a first click is what the keys of that client needed'
+	);
 }
 
-# --- who made it wait was called by a thread that was not the first of its process, and computed before that, too ---
+# --- who made it wait was called by a thread that was not the first of its process, and computed
+# before that, too ---
 {
 	my $s = story()->enter(1000)->run(1, 1000.25, 1000.45, CLIENT, 'sleeping', next => 301);
-	$s->builder->thread(301, 'launcher', pid => SHELL, ts_ns => 900 * MS, since_ns => 5 * MS, cpu => 1, state => 'sleeping', stack_id => $s->id('futex'));
-	$s->wake(1, 1000.4, 301, CLIENT, 'futex')->kernel(1, 1400, 'exec', tid => SHELL, pid => SHELL, old_tid => 301)->wake(1, 1599.9, CLIENT, SHELL, 'tty');
-	$s->builder->switch(1, ns(1600), SHELL, CLIENT, 'sleeping')->switch(1, ns(1601), CLIENT, 0, 'sleeping');
+	$s->builder->thread(
+		301, 'launcher', pid => SHELL, ts_ns => 900 * MS, since_ns => 5 * MS,
+		cpu => 1, state => 'sleeping', stack_id => $s->id('futex')
+	);
+	$s->wake(1, 1000.4, 301, CLIENT, 'futex')
+		->kernel(1, 1400, 'exec', tid => SHELL, pid => SHELL, old_tid => 301)
+		->wake(1, 1599.9, CLIENT, SHELL, 'tty');
+	$s->builder->switch(1, ns(1600), SHELL, CLIENT, 'sleeping')
+		->switch(1, ns(1601), CLIENT, 0, 'sleeping');
 	my $slow = $s->draw(1600.9)->hotkey(3000)->diagnose("$tmp/handed");
-	is_deeply([ grep { $_->{state} eq 'unknown' } @{ $slow->{path} } ], [], 'a program called by another thread: the walk goes on with that one');
+	is_deeply(
+		[ grep { $_->{state} eq 'unknown' } @{ $slow->{path} } ], [],
+		'a program called by another thread: the walk goes on with that one'
+	);
 	my %ran;
-	for my $p (@{ $slow->{path} }) { $ran{ $p->{tid} } += $p->{to_ns} - $p->{from_ns} if $p->{state} eq 'running' }
-	is_deeply([ map { int $ran{$_} / MS } 301, SHELL ], [ 399, 199 ], '... each is charged with its part');
+	for my $p (@{ $slow->{path} }) {
+		$ran{ $p->{tid} } += $p->{to_ns} - $p->{from_ns} if $p->{state} eq 'running';
+	}
+	is_deeply(
+		[ map { int $ran{$_} / MS } 301, SHELL ], [ 399, 199 ],
+		'... each is charged with its part'
+	);
 }
 
 # --- a CPU storm: three processes take turns before the client ---
 sub storm {
 	my ($s, @prio) = @_;
-	$s->builder->thread(900 + $_, 'spin', ppid => 890, ts_ns => 900 * MS, state => 'runnable') for 1 .. 3;
+	$s->builder->thread(900 + $_, 'spin', ppid => 890, ts_ns => 900 * MS, state => 'runnable')
+		for 1 .. 3;
 	$s->builder->thread(890, 'make', ts_ns => 900 * MS);
-	$s->run(1, 999, 1100, 901, 'runnable', preempted => 1, next => 902, @prio)->enter(1000);
-	$s->run(1, 1100, 1500, 902, 'runnable', preempted => 1, prev => 901, next => 903, @prio);
+	$s->run(1, 999,  1100, 901, 'runnable', preempted => 1, next => 902, @prio)->enter(1000);
+	$s->run(1, 1100, 1500, 902, 'runnable', preempted => 1, prev => 901, next => 903,    @prio);
 	$s->run(1, 1500, 1930, 903, 'runnable', preempted => 1, prev => 902, next => CLIENT, @prio);
 	$s->builder->switch(1, 1933 * MS, CLIENT, 901, 'sleeping');
 	return $s->draw(1932.9)->hotkey(3000);
 }
 $d = judged('cpu-contention', storm(story()), 'cpu-contention', 'spin', 0.98, 1);
-like($d->{verdict}{sentence}, qr/^xterm \(pid 200\) answered a key press after 933 ms, usually 2\.9 ms: for 930 ms \(100 %\) it waited for a CPU taken by 3 processes "spin" \(first pid 901, started by make\)\.$/, 'cpu-contention: the sentence');
+like(
+	$d->{verdict}{sentence},
+	qr/^xterm \(pid 200\) answered a key press after 933 ms, usually 2\.9 ms: for 930 ms \(100 %\) it waited for a CPU taken by 3 processes "spin" \(first pid 901, started by make\)\.$/,
+	'cpu-contention: the sentence'
+);
 is_deeply($d->{verdict}{blamed}{pids}, [ 901, 902, 903 ], 'cpu-contention: all are named');
 cmp_ok($d->{verdict}{confidence}, '>', 0.99, 'cpu-contention: sure');
-is_deeply([ map { $_->{name} } @{ $d->{event}{stages} } ], [qw(input server device deliver client request feedback)], 'all stages are there');
+is_deeply(
+	[ map { $_->{name} } @{ $d->{event}{stages} } ],
+	[qw(input server device deliver client request feedback)], 'all stages are there'
+);
 
-# --- the server first carries out what the client had asked for before it got the key: that is no answer ---
+# --- the server first carries out what the client had asked for before it got the key: that is no
+# answer ---
 {
 	my $s = story();
-	$s->builder->x(1000.22 * MS, 'x_request', pid => CLIENT, client => 4, major => 53, duration_ns => 20_000);
-	my %at = map { $_->{name} => $_->{ts_ns} } @{ storm($s)->diagnose("$tmp/earlier")->{event}{stages} };
-	cmp_ok($at{request}, '>', $at{client}, 'the request that answers comes after the client has run');
+	$s->builder->x(
+		1000.22 * MS, 'x_request', pid => CLIENT, client => 4, major => 53,
+		duration_ns => 20_000
+	);
+	my %at =
+		map { $_->{name} => $_->{ts_ns} } @{ storm($s)->diagnose("$tmp/earlier")->{event}{stages} };
+	cmp_ok(
+		$at{request}, '>', $at{client},
+		'the request that answers comes after the client has run'
+	);
 }
 
 # --- the same, real-time ---
 $d = judged('rt-starvation', storm(story(), prio => 49), 'rt-starvation', 'spin', 0.98, 1);
-like($d->{verdict}{sentence}, qr/ for a CPU that 3 real-time processes "spin" \(first pid 901, started by make\) kept\.$/, 'rt-starvation: says so');
+like(
+	$d->{verdict}{sentence},
+	qr/ for a CPU that 3 real-time processes "spin" \(first pid 901, started by make\) kept\.$/,
+	'rt-starvation: says so'
+);
 
-# --- it became that while it ran: no record tells, but it leaves its CPU so; who is lent urgency for a lock is no such process ---
+# --- it became that while it ran: no record tells, but it leaves its CPU so; who is lent urgency
+# for a lock is no such process ---
 sub raised {
 	my ($s, %leaves) = @_;
 	$s->builder->thread(901, 'mixer', ts_ns => 900 * MS, state => 'runnable');
 	$s->builder->switch(1, 999 * MS, 0, 901, 'runnable');
 	$s->enter(1000);
-	$s->builder->switch(1, 1930 * MS, 901, CLIENT, 'sleeping', %leaves)->switch(1, 1933 * MS, CLIENT, 0, 'sleeping');
+	$s->builder->switch(1, 1930 * MS, 901, CLIENT, 'sleeping', %leaves)
+		->switch(1, 1933 * MS, CLIENT, 0, 'sleeping');
 	return $s->draw(1932.9)->hotkey(3000);
 }
-judged('made real-time while it ran', raised(story(), prev_prio => 79), 'rt-starvation', 'mixer', 0.98, 1);
-judged('made deadline while it ran', raised(story(), prev_prio => 255), 'rt-starvation', 'mixer', 0.98, 1);
-judged('made nicer while it ran', raised(story(), prev_prio => 130), 'cpu-contention', 'mixer', 0.98, 1);
+judged(
+	'made real-time while it ran', raised(story(), prev_prio => 79), 'rt-starvation', 'mixer',
+	0.98, 1
+);
+judged(
+	'made deadline while it ran', raised(story(), prev_prio => 255), 'rt-starvation', 'mixer',
+	0.98, 1
+);
+judged(
+	'made nicer while it ran', raised(story(), prev_prio => 130), 'cpu-contention', 'mixer',
+	0.98, 1
+);
 {
 	my $s = story();
-	$s->kernel(1, 1500, 'priority', tid => 901, changer_tid => KWORKER, old_prio => 120, new_prio => 79, inherited => 1);
-	judged('lent urgency while it ran', raised($s, prev_prio => 79), 'cpu-contention', 'mixer', 0.98, 1);
+	$s->kernel(
+		1, 1500, 'priority', tid => 901, changer_tid => KWORKER, old_prio => 120,
+		new_prio => 79, inherited => 1
+	);
+	judged(
+		'lent urgency while it ran', raised($s, prev_prio => 79), 'cpu-contention', 'mixer',
+		0.98, 1
+	);
 }
 
-# --- a real-time process keeps the server, which its own timer had woken, from looking at its input: the X records alone show a quick answer ---
+# --- a real-time process keeps the server, which its own timer had woken, from looking at its
+# input: the X records alone show a quick answer ---
 sub starved_server {
 	my $s = story();
 	my $b = $s->builder;
 	$b->thread(901, 'hog', ts_ns => 890 * MS);
 	$b->x(Tipme::Test::Story::ns(800), 'x_sleep');
-	$s->run(0, 900, 1700, 901, 'dead', prio => 79, next => SERVER)->wake(0, 1000, SERVER, 0, 'epoll', context => 'hardirq');
+	$s->run(0, 900, 1700, 901, 'dead', prio => 79, next => SERVER)
+		->wake(0, 1000, SERVER, 0, 'epoll', context => 'hardirq');
 	$b->switch(0, Tipme::Test::Story::ns(1700.3), SERVER, 0, 'sleeping');
-	$b->x(Tipme::Test::Story::ns(1700 + $_->[0]), @$_[ 1 .. $#$_ ]) for [ 0.06, 'x_wakeup' ], [ 0.1, 'x_device', input_seq => 77, kind => 'key_press', device => 6 ],
-		[ 0.19, 'x_deliver', input_seq => 77, kind => 'key_press', pid => CLIENT, client => 4, x_type => 2 ], [ 0.28, 'x_sleep' ];
-	return $s->wake(0, 1700.2, CLIENT, SERVER, 'poll')->run(1, 1700.25, 1702, CLIENT, 'sleeping')->draw(1701.9)->hotkey(3000);
+	$b->x(Tipme::Test::Story::ns(1700 + $_->[0]), @$_[ 1 .. $#$_ ])
+		for [ 0.06, 'x_wakeup' ],
+		[ 0.1, 'x_device', input_seq => 77, kind => 'key_press', device => 6 ],
+		[
+		0.19, 'x_deliver', input_seq => 77, kind => 'key_press', pid => CLIENT, client => 4,
+		x_type => 2
+		],
+		[ 0.28, 'x_sleep' ];
+	return $s->wake(0, 1700.2, CLIENT, SERVER, 'poll')->run(1, 1700.25, 1702, CLIENT, 'sleeping')
+		->draw(1701.9)->hotkey(3000);
 }
 $d = judged('starved server', starved_server(), 'rt-starvation', 'hog', 0.98, 1);
-like($d->{verdict}{sentence}, qr/ for a CPU that the real-time process "hog" \(pid 901\) kept\.$/, 'starved server: the sentence');
-is($d->{interval}{start_ns}, 1000 * MS, 'starved server: the answer is counted from when the server was woken');
+like(
+	$d->{verdict}{sentence}, qr/ for a CPU that the real-time process "hog" \(pid 901\) kept\.$/,
+	'starved server: the sentence'
+);
+is(
+	$d->{interval}{start_ns}, 1000 * MS,
+	'starved server: the answer is counted from when the server was woken'
+);
 
-# --- the same of the server's input thread, which the keyboard's interrupt wakes: server and client are quick once it has run ---
+# --- the same of the server's input thread, which the keyboard's interrupt wakes: server and client
+# are quick once it has run ---
 sub starved_input {
 	my $s = story();
 	my $b = $s->builder;
 	$b->thread(901, 'hog', ts_ns => 890 * MS);
 	$b->thread(101, 'InputThread', pid => SERVER, ts_ns => 5 * MS, since_ns => 2 * MS, cpu => 0);
 	$b->x(Tipme::Test::Story::ns(800), 'x_sleep');
-	$s->run(0, 900, 1700, 901, 'dead', prio => 79, next => 101)->wake(0, 1000, 101, 0, 'epoll', context => 'hardirq');
+	$s->run(0, 900, 1700, 901, 'dead', prio => 79, next => 101)
+		->wake(0, 1000, 101, 0, 'epoll', context => 'hardirq');
 	$s->wake(0, 1700.04, SERVER, 101, 'epoll');
-	$b->switch(0, Tipme::Test::Story::ns(1700.05), 101, SERVER, 'sleeping')->switch(0, Tipme::Test::Story::ns(1700.3), SERVER, 0, 'sleeping');
-	$b->x(Tipme::Test::Story::ns(1700 + $_->[0]), @$_[ 1 .. $#$_ ]) for [ 0.06, 'x_wakeup' ], [ 0.1, 'x_device', input_seq => 77, kind => 'key_press', device => 6 ],
-		[ 0.19, 'x_deliver', input_seq => 77, kind => 'key_press', pid => CLIENT, client => 4, x_type => 2 ], [ 0.28, 'x_sleep' ];
-	return $s->wake(0, 1700.2, CLIENT, SERVER, 'poll')->run(1, 1700.25, 1702, CLIENT, 'sleeping')->draw(1701.9)->hotkey(3000);
+	$b->switch(0, Tipme::Test::Story::ns(1700.05), 101, SERVER, 'sleeping')
+		->switch(0, Tipme::Test::Story::ns(1700.3), SERVER, 0, 'sleeping');
+	$b->x(Tipme::Test::Story::ns(1700 + $_->[0]), @$_[ 1 .. $#$_ ])
+		for [ 0.06, 'x_wakeup' ],
+		[ 0.1, 'x_device', input_seq => 77, kind => 'key_press', device => 6 ],
+		[
+		0.19, 'x_deliver', input_seq => 77, kind => 'key_press', pid => CLIENT, client => 4,
+		x_type => 2
+		],
+		[ 0.28, 'x_sleep' ];
+	return $s->wake(0, 1700.2, CLIENT, SERVER, 'poll')->run(1, 1700.25, 1702, CLIENT, 'sleeping')
+		->draw(1701.9)->hotkey(3000);
 }
 $d = judged('starved input thread', starved_input(), 'rt-starvation', 'hog', 0.98, 1);
-is($d->{interval}{start_ns}, 1000 * MS, 'starved input thread: the answer is counted from the interrupt');
+is(
+	$d->{interval}{start_ns}, 1000 * MS,
+	'starved input thread: the answer is counted from the interrupt'
+);
 
 # --- the client computes ---
 $d = judged('app-compute', story()->key(1000, 800)->hotkey(3000), 'app-compute', 'xterm', 0.99, 1);
 like($d->{verdict}{sentence}, qr/ it computed\.$/, 'app-compute: the sentence');
 
 # --- the client sleeps by its own wish ---
-my $s = story()->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping')->wake(1, 1701, CLIENT, 0, 'nanosleep', context => 'hardirq')->run(1, 1701.1, 1702, CLIENT, 'sleeping')->draw(1701.9)->hotkey(3000);
+my $s =
+	story()->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping')
+	->wake(1, 1701, CLIENT, 0, 'nanosleep', context => 'hardirq')
+	->run(1, 1701.1, 1702, CLIENT, 'sleeping')->draw(1701.9)->hotkey(3000);
 judged('timer-sleep', $s, 'timer-sleep', 'xterm', 0.99, 1);
 
-# --- a terminal whose shell waits for a slow helper: echo at once, the output after 900 ms, through kworkers and pipes ---
+# --- a terminal whose shell waits for a slow helper: echo at once, the output after 900 ms, through
+# kworkers and pipes ---
 sub work {
 	my ($s, $t, $queuer, $wakee, $stack) = @_;
 	my $b = $s->builder;
-	$b->kernel(1, Tipme::Test::Story::ns($t), 'work_queued', tid => $queuer, work => 77, function => 0x1234, context => 'task');
+	$b->kernel(
+		1, Tipme::Test::Story::ns($t), 'work_queued', tid => $queuer, work => 77,
+		function => 0x1234, context => 'task'
+	);
 	$s->wake(1, $t + 0.001, KWORKER, $queuer)->run(0, $t + 0.01, $t + 0.05, KWORKER, 'idle');
-	$b->kernel(0, Tipme::Test::Story::ns($t + 0.02), 'work_start', tid => KWORKER, work => 77, function => 0x1234);
+	$b->kernel(
+		0, Tipme::Test::Story::ns($t + 0.02), 'work_start', tid => KWORKER, work => 77,
+		function => 0x1234
+	);
 	$s->wake(0, $t + 0.03, $wakee, KWORKER, $stack);
-	$b->kernel(0, Tipme::Test::Story::ns($t + 0.04), 'work_end', tid => KWORKER, work => 77, function => 0x1234);
+	$b->kernel(
+		0, Tipme::Test::Story::ns($t + 0.04), 'work_end', tid => KWORKER, work => 77,
+		function => 0x1234
+	);
 	return $s;
 }
+
 sub helper {
 	my ($s, $sleep) = @_;
-	$s->enter(1000)->run(1, 1000.25, 1002, CLIENT, 'sleeping');            # writes Enter to the pty
-	work($s, 1001, CLIENT, SHELL, 'tty')->draw(1001.9);                     # the echo
-	$s->run(0, 1002.5, 1003, SHELL, 'sleeping');                            # the shell forks and waits
-	$s->builder->kernel(0, 1002_800_000, 'fork', tid => SHELL, child_tid => 400, child_pid => 400, child_start_ns => 1002_800_000);
+	$s->enter(1000)->run(1, 1000.25, 1002, CLIENT, 'sleeping');    # writes Enter to the pty
+	work($s, 1001, CLIENT, SHELL, 'tty')->draw(1001.9);            # the echo
+																   # the shell forks and waits
+	$s->run(0, 1002.5, 1003, SHELL, 'sleeping');
+	$s->builder->kernel(
+		0, 1002_800_000, 'fork', tid => SHELL, child_tid => 400, child_pid => 400,
+		child_start_ns => 1002_800_000
+	);
 	$s->builder->kernel(1, 1003_200_000, 'rename', tid => 400, comm => 'helper');
-	if ($sleep) { $s->run(1, 1003.1, 1004, 400, 'sleeping')->wake(1, 1900, 400, 0, 'nanosleep', context => 'hardirq')->run(1, 1900.1, 1901, 400, 'dead') }
-	else        { $s->run(1, 1003.1, 1901, 400, 'dead') }
-	work($s, 1900.5, 400, CLIENT, 'poll');                                   # its output
+	if ($sleep) {
+		$s->run(1, 1003.1, 1004, 400, 'sleeping')
+			->wake(1, 1900, 400, 0, 'nanosleep', context => 'hardirq')
+			->run(1, 1900.1, 1901, 400, 'dead');
+	} else {
+		$s->run(1, 1003.1, 1901, 400, 'dead');
+	}
+	work($s, 1900.5, 400, CLIENT, 'poll');    # its output
 	$s->wake(1, 1900.9, SHELL, 400, 'wait4')->run(0, 1902, 1902.5, SHELL, 'sleeping');
 	return $s->run(1, 1901.1, 1903, CLIENT, 'sleeping')->draw(1902.9)->hotkey(3000);
 }
 $d = judged('ipc-wait', helper(story(), 1), 'ipc-wait', 'helper', 0.98, 1);
-like($d->{verdict}{sentence}, qr/it waited for "helper" \(pid 400, started by bash\), which was sleeping for a time that it chose \(nanosleep\)\.$/, 'ipc-wait: says on what');
+like(
+	$d->{verdict}{sentence},
+	qr/it waited for "helper" \(pid 400, started by bash\), which was sleeping for a time that it chose \(nanosleep\)\.$/,
+	'ipc-wait: says on what'
+);
 is($d->{interval}{end_ns}, 1903_100_000, 'ipc-wait: the answer is the output, not the echo');
 my @kworker = grep { ($_->{blamed}{comm} // q()) =~ /kworker/ } @{ $d->{path} };
 ok(!@kworker, "ipc-wait: no kworker is blamed") or diag(explain(\@kworker));
 my ($kw) = grep { $_->{comm} =~ /kworker/ } @{ $d->{path} };
-is($kw && $kw->{blamed}{pid}, CLIENT, 'ipc-wait: what the kworker did is charged to who queued it') or diag(explain($d->{path}));
+is($kw && $kw->{blamed}{pid}, CLIENT, 'ipc-wait: what the kworker did is charged to who queued it')
+	or diag(explain($d->{path}));
 judged('ipc-wait, computing', helper(story(), 0), 'ipc-wait', 'helper', 0.98, 1);
 
 # --- the waking comes by a softirq that another process had raised ---
 $s = story()->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping');
 $s->builder->thread(500, 'service', ts_ns => 900 * MS);
 $s->run(0, 1000.9, 1600, 500, 'sleeping', prev => 0);
-$s->wake(1, 1000.8, 500, CLIENT)->wake(0, 1599.9, CLIENT, 0, 'poll', context => 'softirq_task', raiser_tid => 500)->run(1, 1600, 1601, CLIENT, 'sleeping')->draw(1600.9)->hotkey(3000);
+$s->wake(1, 1000.8, 500, CLIENT)
+	->wake(0, 1599.9, CLIENT, 0, 'poll', context => 'softirq_task', raiser_tid => 500)
+	->run(1, 1600, 1601, CLIENT, 'sleeping')->draw(1600.9)->hotkey(3000);
 judged('ipc-wait through a softirq', $s, 'ipc-wait', 'service', 0.98, 1);
 
 # --- stopped, let go on before the hot-key ---
 $s = story()->wake(0, 950, CLIENT, 600, 'poll')->run(1, 950.1, 950.2, CLIENT, 'stopped');
 $s->builder->thread(600, 'bash', ts_ns => 5 * MS);
-$s->run(0, 949, 950.5, 600, 'sleeping')->enter(1000, no_wake => 1)->run(0, 1999, 2001, 600, 'sleeping')->wake(0, 2000, CLIENT, 600)->run(1, 2000.1, 2002, CLIENT, 'sleeping')->draw(2001.9)->hotkey(3000);
+$s->run(0, 949, 950.5, 600, 'sleeping')->enter(1000, no_wake => 1)
+	->run(0, 1999,   2001, 600,    'sleeping')->wake(0, 2000, CLIENT, 600)
+	->run(1, 2000.1, 2002, CLIENT, 'sleeping')->draw(2001.9)->hotkey(3000);
 $d = judged('stopped', $s, 'stopped', 'xterm', 0.98, 1);
-like($d->{verdict}{sentence}, qr/it was stopped by a signal, until bash \(pid 600\) let it go on\.$/, 'stopped: who let it go on');
+like(
+	$d->{verdict}{sentence},
+	qr/it was stopped by a signal, until bash \(pid 600\) let it go on\.$/,
+	'stopped: who let it go on'
+);
 
 # --- stopped, and still so when the hot-key is pressed ---
-$s = story()->wake(0, 950, CLIENT, 600, 'poll')->run(1, 950.1, 950.2, CLIENT, 'stopped')->run(0, 949, 950.5, 600, 'sleeping')->enter(1000, no_wake => 1)->hotkey(4000);
+$s = story()->wake(0, 950, CLIENT, 600, 'poll')->run(1, 950.1, 950.2, CLIENT, 'stopped')
+	->run(0, 949, 950.5, 600, 'sleeping')->enter(1000, no_wake => 1)->hotkey(4000);
 $s->picture(CLIENT, 'xterm', state => 'stopped', since_ns => 950_200_000);
 $d = judged('stopped, open', $s, 'stopped', 'xterm', 0.99, 1);
-is($d->{interval}{certainty}, 'open', 'stopped, open: the interval is open');
-is($d->{interval}{end_ns}, 4000 * MS, 'stopped, open: it ends at the hot-key');
-like($d->{verdict}{sentence}, qr/^xterm \(pid 200\) has not answered a key press for 3\.00 s, usually 2\.9 ms: for .* it was stopped by a signal, and still is\.$/, 'stopped, open: the sentence');
+is($d->{interval}{certainty}, 'open',    'stopped, open: the interval is open');
+is($d->{interval}{end_ns},    4000 * MS, 'stopped, open: it ends at the hot-key');
+like(
+	$d->{verdict}{sentence},
+	qr/^xterm \(pid 200\) has not answered a key press for 3\.00 s, usually 2\.9 ms: for .* it was stopped by a signal, and still is\.$/,
+	'stopped, open: the sentence'
+);
 
 # --- asleep by its own wish, and then it ends ---
-$s = story()->enter(1000)->run(1, 1000.25, 1000.5, CLIENT, 'sleeping')->wake(1, 1300, CLIENT, 0, 'nanosleep', context => 'hardirq')->run(1, 1300.1, 1300.9, CLIENT, 'dead')->hotkey(4000);
+$s =
+	story()->enter(1000)->run(1, 1000.25, 1000.5, CLIENT, 'sleeping')
+	->wake(1, 1300, CLIENT, 0, 'nanosleep', context => 'hardirq')
+	->run(1, 1300.1, 1300.9, CLIENT, 'dead')->hotkey(4000);
 $s->builder->x(1301 * MS, 'x_client', pid => CLIENT, client => 4, state => 'gone');
 $d = judged('gone', $s, 'timer-sleep', 'xterm', 0.98, 1);
 is($d->{interval}{end_ns}, 1301 * MS, 'gone: the interval ends where the client does');
-is($d->{interval}{gone}, 1, 'gone: and says so');
-like($d->{verdict}{sentence}, qr/^Until it closed its connection xterm \(pid 200\) had not answered a key press for 301 ms, usually 2\.9 ms: for /, 'gone: the sentence');
+is($d->{interval}{gone},   1,         'gone: and says so');
+like(
+	$d->{verdict}{sentence},
+	qr/^Until it closed its connection xterm \(pid 200\) had not answered a key press for 301 ms, usually 2\.9 ms: for /,
+	'gone: the sentence'
+);
 my ($last) = reverse grep { defined $_->{response_ns} } responses(opened($s));
 is_deeply([ @$last{qw(open gone feedback_ns)} ], [ 1, 1, undef ], 'gone: among the responses, too');
-like(Tipme::Report::Text::page($d), qr/up to the client's end.* the client closed its connection: no answer$/ms, 'gone: the report does not speak of the hot-key');
+like(
+	Tipme::Report::Text::page($d),
+	qr/up to the client's end.* the client closed its connection: no answer$/ms,
+	'gone: the report does not speak of the hot-key'
+);
 
 # --- another client has grabbed the server ---
 $s = story();
 $s->builder->thread(700, 'screenlock', ts_ns => 5 * MS);
 $s->builder->x(900 * MS, 'x_grab', pid => 700, client => 9, what => 'server', begin => 1);
 $s->enter(1000)->run(1, 1000.25, 1002, CLIENT, 'sleeping');
-$s->run(1, 1799, 1800.1, 700, 'sleeping')->wake(1, 1799 - 0.1, 700, 0, 'nanosleep', context => 'hardirq');
+$s->run(1, 1799, 1800.1, 700, 'sleeping')
+	->wake(1, 1799 - 0.1, 700, 0, 'nanosleep', context => 'hardirq');
 $s->builder->x(1800_070_000, 'x_grab', pid => 700, client => 9, what => 'server', begin => 0);
 $s->draw(1800, 700)->hotkey(3000);
 judged('server-grab', $s, 'server-grab', 'screenlock', 0.98, 1);
 
-# ... and still has it when the hot-key is pressed: no waking tells whom the client waits for, but nobody serves it
+# ... and still has it when the hot-key is pressed: no waking tells whom the client waits for, but
+# nobody serves it
 $s = story();
-$s->builder->thread(700, 'screenlock', ts_ns => 5 * MS)->x(900 * MS, 'x_grab', pid => 700, client => 9, what => 'server', begin => 1);
-$s->enter(1000)->run(1, 1000.25, 1002, CLIENT, 'sleeping')->picture(CLIENT, 'xterm', since_ns => 1002 * MS, stack_id => $s->id('poll'))->hotkey(4000);
+$s->builder->thread(700, 'screenlock', ts_ns => 5 * MS)
+	->x(900 * MS, 'x_grab', pid => 700, client => 9, what => 'server', begin => 1);
+$s->enter(1000)->run(1, 1000.25, 1002, CLIENT, 'sleeping')
+	->picture(CLIENT, 'xterm', since_ns => 1002 * MS, stack_id => $s->id('poll'))->hotkey(4000);
 $d = judged('server-grab, open', $s, 'server-grab', 'screenlock', 0.98, 1);
 is($d->{interval}{certainty}, 'open', 'server-grab, open: the interval is open');
-like($d->{verdict}{sentence}, qr/^xterm \(pid 200\) has not answered a key press for 3\.00 s, usually 2\.9 ms: most likely, for .* "screenlock" \(pid 700\) had grabbed the X server, which did nothing for others\.$/, 'server-grab, open: the sentence');
+like(
+	$d->{verdict}{sentence},
+	qr/^xterm \(pid 200\) has not answered a key press for 3\.00 s, usually 2\.9 ms: most likely, for .* "screenlock" \(pid 700\) had grabbed the X server, which did nothing for others\.$/,
+	'server-grab, open: the sentence'
+);
 
 # ... from the network: its process is not known, and no other is to be named in its place
 $s = story();
@@ -270,47 +468,101 @@ $s->builder->x(900 * MS, 'x_grab', pid => 0, client => 9, what => 'server', begi
 $s->enter(1000)->run(1, 1000.25, 1002, CLIENT, 'sleeping');
 $s->builder->x(1800_070_000, 'x_grab', pid => 0, client => 9, what => 'server', begin => 0);
 $s->wake(1, 1799.9, SERVER, 0, 'epoll', context => 'softirq_irq')->draw(1800)->hotkey(3000);
-$d = judged('server-grab, from the network', $s, 'server-grab', 'client 9 (from the network or a container)', 0.98, 1);
+$d = judged(
+	'server-grab, from the network',              $s,   'server-grab',
+	'client 9 (from the network or a container)', 0.98, 1
+);
 is($d->{verdict}{blamed}{pid}, undef, 'server-grab, from the network: no process');
-like($d->{verdict}{sentence}, qr/\) client 9 \(from the network or a container\) had grabbed the X server/, 'server-grab, from the network: the sentence');
-like($d->{verdict}{door}, qr/\Awhoever runs client 9/, 'server-grab, from the network: whom to ask');
+like(
+	$d->{verdict}{sentence},
+	qr/\) client 9 \(from the network or a container\) had grabbed the X server/,
+	'server-grab, from the network: the sentence'
+);
+like(
+	$d->{verdict}{door}, qr/\Awhoever runs client 9/,
+	'server-grab, from the network: whom to ask'
+);
 
 # ... or its requests keep the server busy
 $s = story()->wake(0, 950, SERVER, 0, 'epoll', context => 'softirq_irq');
-$s->builder->x(949 * MS, 'x_sleep')->x(950.06 * MS, 'x_wakeup')->x(951 * MS, 'x_request', pid => 0, client => 9, duration_ns => 700 * MS, major => 68, count => 1);
+$s->builder->x(949 * MS, 'x_sleep')->x(950.06 * MS, 'x_wakeup')->x(
+	951 * MS, 'x_request', pid => 0, client => 9, duration_ns => 700 * MS, major => 68,
+	count => 1
+);
 $s->run(0, 950.05, 1651.3, SERVER, 'sleeping');
-$s->builder->x(1651.1 * MS, 'x_device', input_seq => 50, kind => 'key_press', device => 6, server_ms => 1000)->x(1651.2 * MS, 'x_deliver', input_seq => 50, kind => 'key_press', pid => CLIENT, client => 4, x_type => 2)->x(1651.28 * MS, 'x_sleep');
-$s->wake(0, 1651.2, CLIENT, SERVER, 'poll')->run(1, 1651.25, 1653, CLIENT, 'sleeping')->draw(1652.9)->hotkey(3000);
-$d = judged('client-queue, from the network', $s, 'client-queue', 'client 9 (from the network or a container)', 0.9, 1);
-like($d->{verdict}{sentence}, qr/the X server worked on requests of client 9 \(from the network or a container\)\./, 'client-queue, from the network: the sentence');
+$s->builder->x(
+	1651.1 * MS, 'x_device', input_seq => 50, kind => 'key_press', device => 6,
+	server_ms => 1000
+)->x(
+	1651.2 * MS, 'x_deliver', input_seq => 50, kind => 'key_press', pid => CLIENT, client => 4,
+	x_type => 2
+)->x(1651.28 * MS, 'x_sleep');
+$s->wake(0, 1651.2, CLIENT, SERVER, 'poll')->run(1, 1651.25, 1653, CLIENT, 'sleeping')
+	->draw(1652.9)->hotkey(3000);
+$d = judged(
+	'client-queue, from the network',             $s,  'client-queue',
+	'client 9 (from the network or a container)', 0.9, 1
+);
+like(
+	$d->{verdict}{sentence},
+	qr/the X server worked on requests of client 9 \(from the network or a container\)\./,
+	'client-queue, from the network: the sentence'
+);
 
 # ... or it is the one that was typed to, while another such has the server
 $s = story();
 $s->builder->x(900 * MS, 'x_grab', pid => 0, client => 9, what => 'server', begin => 1);
-$s->builder->x(1000.06 * MS, 'x_wakeup')->x(1000.1 * MS, 'x_device', input_seq => 50, kind => 'key_press', device => 6)->x(1000.2 * MS, 'x_deliver', input_seq => 50, kind => 'key_press', pid => 0, client => 5, x_type => 2)->x(1000.28 * MS, 'x_sleep');
-$s->wake(0, 1000, SERVER, 0, 'epoll', context => 'hardirq')->run(0, 1000.05, 1000.3, SERVER, 'sleeping');
+$s->builder->x(1000.06 * MS, 'x_wakeup')
+	->x(1000.1 * MS, 'x_device', input_seq => 50, kind => 'key_press', device => 6)->x(
+	1000.2 * MS, 'x_deliver', input_seq => 50, kind => 'key_press', pid => 0, client => 5,
+	x_type => 2
+)->x(1000.28 * MS, 'x_sleep');
+$s->wake(0, 1000, SERVER, 0, 'epoll', context => 'hardirq')
+	->run(0, 1000.05, 1000.3, SERVER, 'sleeping');
 $s->builder->x(1800_070_000, 'x_grab', pid => 0, client => 9, what => 'server', begin => 0);
-$s->wake(1, 1799.9, SERVER, 0, 'epoll', context => 'softirq_irq')->draw(1800, 0, pid => 0, client => 5)->hotkey(3000);
-$d = judged('a client from the network', $s, 'server-grab', 'client 9 (from the network or a container)', 0.9, 1);
-like($d->{verdict}{sentence}, qr/\Aclient 5 \(from the network or a container\) answered a key press after 80\d ms/, 'a client from the network: it is no pointer');
-is_deeply($d->{event}{client}, { pid => undef, comm => 'client 5 (from the network or a container)' }, '... it is said which, without a process');
+$s->wake(1, 1799.9, SERVER, 0, 'epoll', context => 'softirq_irq')
+	->draw(1800, 0, pid => 0, client => 5)->hotkey(3000);
+$d = judged(
+	'a client from the network',                  $s,  'server-grab',
+	'client 9 (from the network or a container)', 0.9, 1
+);
+like(
+	$d->{verdict}{sentence},
+	qr/\Aclient 5 \(from the network or a container\) answered a key press after 80\d ms/,
+	'a client from the network: it is no pointer'
+);
+is_deeply(
+	$d->{event}{client},
+	{ pid => undef, comm => 'client 5 (from the network or a container)' },
+	'... it is said which, without a process'
+);
 
-# ... and meanwhile the key is released, by a process that types: the client looks at that, too, but nobody waited for the one who typed
+# ... and meanwhile the key is released, by a process that types: the client looks at that, too, but
+# nobody waited for the one who typed
 $s = story();
 $s->builder->thread(700, 'screenlock', ts_ns => 5 * MS)->thread(800, 'typist', ts_ns => 5 * MS);
 $s->builder->x(900 * MS, 'x_grab', pid => 700, client => 9, what => 'server', begin => 1);
 $s->enter(1000)->run(1, 1000.25, 1002, CLIENT, 'sleeping');
-$s->wake(1, 1399.7, 800, 0, 'nanosleep', context => 'hardirq')->run(1, 1399.8, 1400.02, 800, 'sleeping')->wake(1, 1400, SERVER, 800, 'epoll')->run(0, 1400.05, 1400.3, SERVER, 'sleeping');
-$s->builder->x(1400.06 * MS, 'x_wakeup')->x(1400.1 * MS, 'x_device', input_seq => 50, kind => 'key_release', device => 6)
-	->x(1400.19 * MS, 'x_deliver', input_seq => 50, kind => 'key_release', pid => CLIENT, client => 4, x_type => 3)->x(1400.28 * MS, 'x_sleep');
+$s->wake(1, 1399.7, 800, 0, 'nanosleep', context => 'hardirq')
+	->run(1, 1399.8,  1400.02, 800,    'sleeping')->wake(1, 1400, SERVER, 800, 'epoll')
+	->run(0, 1400.05, 1400.3,  SERVER, 'sleeping');
+$s->builder->x(1400.06 * MS, 'x_wakeup')
+	->x(1400.1 * MS, 'x_device', input_seq => 50, kind => 'key_release', device => 6)->x(
+	1400.19 * MS, 'x_deliver', input_seq => 50, kind => 'key_release', pid => CLIENT,
+	client => 4, x_type => 3
+)->x(1400.28 * MS, 'x_sleep');
 $s->wake(0, 1400.2, CLIENT, SERVER, 'poll')->run(1, 1400.25, 1401, CLIENT, 'sleeping');
-$s->run(1, 1799, 1800.1, 700, 'sleeping')->wake(1, 1799 - 0.1, 700, 0, 'nanosleep', context => 'hardirq');
+$s->run(1, 1799, 1800.1, 700, 'sleeping')
+	->wake(1, 1799 - 0.1, 700, 0, 'nanosleep', context => 'hardirq');
 $s->builder->x(1800_070_000, 'x_grab', pid => 700, client => 9, what => 'server', begin => 0);
 $s->draw(1800, 700)->hotkey(3000);
 judged('a release during a grab', $s, 'server-grab', 'screenlock', 0.98, 1);
 
 # --- nobody knows: the client was woken by an interrupt, no stack ---
-$s = story()->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping')->wake(1, 1701, CLIENT, 0, undef, context => 'hardirq')->run(1, 1701.1, 1702, CLIENT, 'sleeping')->draw(1701.9)->hotkey(3000);
+$s =
+	story()->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping')
+	->wake(1, 1701, CLIENT, 0, undef, context => 'hardirq')
+	->run(1, 1701.1, 1702, CLIENT, 'sleeping')->draw(1701.9)->hotkey(3000);
 $d = judged('unknown', $s, 'unknown', undef, 0.98, 1);
 cmp_ok($d->{verdict}{confidence}, '<', 0.1, 'unknown: not sure');
 like($d->{verdict}{next}, qr/`tipme doctor`/, 'unknown: how to know more next time');
@@ -318,13 +570,20 @@ unlike($d->{verdict}{sentence}, qr/likely/, 'unknown: nothing is likely');
 
 # --- a blinking cursor answers nobody; a key without an effect is no problem ---
 $s = story()->key(1000, 3);
-$s->wake(1, 1600, CLIENT, 0, 'poll', context => 'hardirq')->run(1, 1600.1, 1601, CLIENT, 'sleeping')->draw(1600.9);
-$s->enter(2000)->run(1, 2000.25, 2000.5, CLIENT, 'sleeping')->wake(1, 2700, CLIENT, 0, 'poll', context => 'hardirq')->run(1, 2700.1, 2701, CLIENT, 'sleeping')->draw(2700.9)->hotkey(3500);
+$s->wake(1, 1600, CLIENT, 0, 'poll', context => 'hardirq')
+	->run(1, 1600.1, 1601, CLIENT, 'sleeping')->draw(1600.9);
+$s->enter(2000)->run(1, 2000.25, 2000.5, CLIENT, 'sleeping')
+	->wake(1, 2700, CLIENT, 0, 'poll', context => 'hardirq')
+	->run(1, 2700.1, 2701, CLIENT, 'sleeping')->draw(2700.9)->hotkey(3500);
 $d = judged('a blinking cursor', $s, 'none', undef);
-is($d->{interval}{duration_ns}, 2_900_000 + 100_000, 'a blinking cursor: the answer is the first change') if $d->{interval};
+is(
+	$d->{interval}{duration_ns}, 2_900_000 + 100_000,
+	'a blinking cursor: the answer is the first change'
+) if $d->{interval};
 
 # --- two keys typed ahead into a client that hangs: the first one waits longest ---
-$s = story()->enter(1000)->run(1, 1000.25, 1901, CLIENT, 'sleeping')->enter(1200, no_wake => 1)->draw(1900.9)->hotkey(3000);
+$s = story()->enter(1000)->run(1, 1000.25, 1901, CLIENT, 'sleeping')->enter(1200, no_wake => 1)
+	->draw(1900.9)->hotkey(3000);
 $d = judged('typed ahead', $s, 'app-compute', 'xterm', 0.98, 1);
 is($d->{event}{n}, 4, 'typed ahead: the first of the two');
 $d = judged('typed ahead, the other', $s, 'app-compute', 'xterm', 0.98, 1, event => 5);
@@ -333,8 +592,12 @@ $d = judged('asked for by time', $s, 'none', undef, undef, undef, at => '0.301')
 is($d->{event}{n}, 2, 'asked for by time');
 
 # --- nobody is awake, the records say no waking: a picture knows the stack ---
-$s = story()->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping')->run(1, 1701.1, 1702, CLIENT, 'sleeping')->draw(1701.9)->hotkey(3000);
-$s->builder->thread(CLIENT, 'xterm', ts_ns => 1500 * MS, since_ns => 1001 * MS, stack_id => $s->id('nanosleep'));
+$s = story()->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping')
+	->run(1, 1701.1, 1702, CLIENT, 'sleeping')->draw(1701.9)->hotkey(3000);
+$s->builder->thread(
+	CLIENT, 'xterm', ts_ns => 1500 * MS, since_ns => 1001 * MS,
+	stack_id => $s->id('nanosleep')
+);
 $d = judged('a waking that was lost', $s, 'timer-sleep', 'xterm', 0.98, 1);
 cmp_ok($d->{verdict}{confidence}, '<', 0.1, 'a waking that was lost: not sure');
 
@@ -343,20 +606,32 @@ $s = story()->enter(1000);
 $s->builder->thread(910, 'ping', ts_ns => 900 * MS)->thread(911, 'pong', ts_ns => 900 * MS);
 for my $i (0 .. 2999) {
 	my ($a, $b) = $i % 2 ? (911, 910) : (910, 911);
-	$s->builder->switch(1, (1000 + $i * 0.2) * MS, $i ? $b : 0, $a, 'runnable', prev_preempted => 1);
+	$s->builder->switch(
+		1, (1000 + $i * 0.2) * MS, $i ? $b : 0, $a, 'runnable',
+		prev_preempted => 1
+	);
 }
-$s->builder->switch(1, 1600 * MS, 911, CLIENT, 'runnable', prev_preempted => 1)->switch(1, 1601 * MS, CLIENT, 0, 'sleeping');
+$s->builder->switch(1, 1600 * MS, 911, CLIENT, 'runnable', prev_preempted => 1)
+	->switch(1, 1601 * MS, CLIENT, 0, 'sleeping');
 $d = judged('fast turns', $s->draw(1600.9)->hotkey(3000), 'cpu-contention', 'pong', 0.98, 1);
 cmp_ok(scalar @{ $d->{path} }, '<', 200, 'fast turns: the path is short');
-my %had = map { $_->{comm} => $_->{ns} } grep { $_->{kind} eq 'cpu-contention' && defined $_->{comm} } @{ $d->{totals}{blamed} };
-is($had{ping} + $had{pong}, $d->{totals}{kinds}{'cpu-contention'}, 'fast turns: the totals are exact');
+my %had = map { $_->{comm} => $_->{ns} }
+	grep { $_->{kind} eq 'cpu-contention' && defined $_->{comm} } @{ $d->{totals}{blamed} };
+is(
+	$had{ping} + $had{pong}, $d->{totals}{kinds}{'cpu-contention'},
+	'fast turns: the totals are exact'
+);
 is($had{pong}, 300 * MS, 'fast turns: each has what it had') or diag(explain(\%had));
 
 # --- daemons of one name that different people started long ago are not one ---
 $s = Tipme::Test::Story->new(trigger => 24_000)->enter(21_000);
-$s->builder->thread($_->[0], $_->[1], ppid => $_->[2], start_ns => 5, ts_ns => 900 * MS) for [ 910, 'daemon', 7 ], [ 911, 'daemon', 8 ], [ 912, 'hog', 9 ];
-$s->builder->switch(1, 21_000 * MS, 0, 910, 'runnable')->switch(1, 21_200 * MS, 910, 911, 'runnable', prev_preempted => 1)->switch(1, 21_400 * MS, 911, 912, 'runnable', prev_preempted => 1)
-	->switch(1, 21_700 * MS, 912, CLIENT, 'runnable', prev_preempted => 1)->switch(1, 21_702 * MS, CLIENT, 0, 'sleeping');
+$s->builder->thread($_->[0], $_->[1], ppid => $_->[2], start_ns => 5, ts_ns => 900 * MS)
+	for [ 910, 'daemon', 7 ], [ 911, 'daemon', 8 ], [ 912, 'hog', 9 ];
+$s->builder->switch(1, 21_000 * MS, 0, 910, 'runnable')
+	->switch(1, 21_200 * MS, 910,    911,    'runnable', prev_preempted => 1)
+	->switch(1, 21_400 * MS, 911,    912,    'runnable', prev_preempted => 1)
+	->switch(1, 21_700 * MS, 912,    CLIENT, 'runnable', prev_preempted => 1)
+	->switch(1, 21_702 * MS, CLIENT, 0,      'sleeping');
 judged('daemons of one name', $s->draw(21_701.9)->hotkey(23_000), 'cpu-contention', 'hog', 0.98, 1);
 
 # --- processes that are forked and take their name meanwhile ---
@@ -364,14 +639,24 @@ $s = story()->enter(1000);
 $s->builder->thread(890, 'make', ts_ns => 900 * MS);
 for my $k (1 .. 3) {
 	my $t = 900 + $k;
-	$s->builder->kernel(0, $t * MS, 'fork', tid => 890, child_tid => 920 + $k, child_pid => 920 + $k, child_start_ns => $t * MS);
-	$s->builder->switch(1, (1000 + 4 * $k - 3.9) * MS, $k > 1 ? 919 + $k : 0, 920 + $k, 'runnable', prev_preempted => 1);
+	$s->builder->kernel(
+		0, $t * MS, 'fork', tid => 890, child_tid => 920 + $k,
+		child_pid => 920 + $k, child_start_ns => $t * MS
+	);
+	$s->builder->switch(
+		1, (1000 + 4 * $k - 3.9) * MS, $k > 1 ? 919 + $k : 0, 920 + $k, 'runnable',
+		prev_preempted => 1
+	);
 }
 for my $k (1 .. 3) {
-	$s->builder->switch(1, (1100 + 200 * $k) * MS, $k > 1 ? 919 + $k : 923, 920 + $k, 'runnable', prev_preempted => 1);
+	$s->builder->switch(
+		1, (1100 + 200 * $k) * MS, $k > 1 ? 919 + $k : 923, 920 + $k, 'runnable',
+		prev_preempted => 1
+	);
 	$s->builder->kernel(1, (1101 + 200 * $k) * MS, 'rename', tid => 920 + $k, comm => 'cc1');
 }
-$s->builder->switch(1, 1900 * MS, 923, CLIENT, 'runnable', prev_preempted => 1)->switch(1, 1901 * MS, CLIENT, 0, 'sleeping');
+$s->builder->switch(1, 1900 * MS, 923, CLIENT, 'runnable', prev_preempted => 1)
+	->switch(1, 1901 * MS, CLIENT, 0, 'sleeping');
 $d = judged('renamed meanwhile', $s->draw(1900.9)->hotkey(3000), 'cpu-contention', 'cc1', 0.98, 1);
 my @own = grep { $_->{kind} eq 'cpu-contention' } @{ $d->{totals}{blamed} };
 is(scalar(grep { $_->{pid} == 922 } @own), 1, 'renamed meanwhile: one process, one sum');
@@ -381,24 +666,47 @@ $s = story(first_ns => 2000 * MS)->key(1000, 700)->key(2200, 300)->hotkey(3000);
 $d = judged('before the records', $s, 'app-compute', 'xterm', 0.98, 1);
 is($d->{event}{n}, 5, 'before the records: the other event is judged');
 
-# --- a key without a visible effect, pressed before the recorder was there: not a client that hangs ---
+# --- a key without a visible effect, pressed before the recorder was there: not a client that hangs
+# ---
 sub before_recorder {
 	my ($start) = @_;
-	my $s = Tipme::Test::Story->new(no_usual => 1, first_ns => 2000 * MS, manifest => { recorder => { start_ns => $start } });
+	my $s = Tipme::Test::Story->new(
+		no_usual => 1, first_ns => 2000 * MS,
+		manifest => { recorder => { start_ns => $start } }
+	);
 	my $b = $s->builder;
-	$b->x(ns(1000 + $_->[0]), @$_[ 1 .. $#$_ ]) for [ 0, 'x_wakeup' ], [ 0.1, 'x_device', input_seq => 77, kind => 'key_press', device => 6 ],
-		[ 0.2, 'x_deliver', input_seq => 77, kind => 'key_press', pid => CLIENT, client => 4, x_type => 2 ], [ 0.3, 'x_sleep' ];
-	return $s->enter(2800)->run(1, 2800.25, 2800.5, CLIENT, 'sleeping')->picture(CLIENT, 'xterm', since_ns => ns(2800.5), stack_id => $s->id('poll'))->hotkey(3000);
+	$b->x(ns(1000 + $_->[0]), @$_[ 1 .. $#$_ ])
+		for [ 0, 'x_wakeup' ],
+		[ 0.1, 'x_device', input_seq => 77, kind => 'key_press', device => 6 ],
+		[
+		0.2, 'x_deliver', input_seq => 77, kind => 'key_press', pid => CLIENT, client => 4,
+		x_type => 2
+		],
+		[ 0.3, 'x_sleep' ];
+	return $s->enter(2800)->run(1, 2800.25, 2800.5, CLIENT, 'sleeping')
+		->picture(CLIENT, 'xterm', since_ns => ns(2800.5), stack_id => $s->id('poll'))
+		->hotkey(3000);
 }
-for my $start (1, 1990 * MS) { judged("pressed before the records, recorder since $start", before_recorder($start), 'none', undef) }
+for my $start (1, 1990 * MS) {
+	judged(
+		"pressed before the records, recorder since $start", before_recorder($start), 'none',
+		undef
+	);
+}
 
 # --- a process that the client asked, and that is stopped, while the hot-key is pressed ---
-$s = story()->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping')->wake(1, 1000.9, 500, CLIENT)->hotkey(2500);
+$s = story()->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping')->wake(1, 1000.9, 500, CLIENT)
+	->hotkey(2500);
 $s->builder->thread(500, 'service', ts_ns => 900 * MS)->wake(0, 1001.5 * MS, 500, 600);
 $s->run(0, 1000.95, 1002, 500, 'stopped');
-$s->picture(500, 'service', state => 'stopped', since_ns => 1002 * MS)->picture(CLIENT, 'xterm', since_ns => 1001 * MS, stack_id => $s->id('disk'));
+$s->picture(500, 'service', state => 'stopped', since_ns => 1002 * MS)
+	->picture(CLIENT, 'xterm', since_ns => 1001 * MS, stack_id => $s->id('disk'));
 $d = judged('a service that is stopped', $s, 'stopped', 'service', 0.9, 1);
-like($d->{verdict}{sentence}, qr/has not answered a key press .* it waited for "service" \(pid 500\b.*\), which was stopped by a signal, and still is\.$/, 'a service that is stopped: the sentence');
+like(
+	$d->{verdict}{sentence},
+	qr/has not answered a key press .* it waited for "service" \(pid 500\b.*\), which was stopped by a signal, and still is\.$/,
+	'a service that is stopped: the sentence'
+);
 cmp_ok($d->{verdict}{confidence}, '<', 0.5, 'a service that is stopped: inferred');
 
 # --- no input, no X server ---
@@ -408,30 +716,54 @@ $d = Tipme::Diagnosis->new(Tipme::Episode->open($b->write("$tmp/nox")))->run;
 is($d->{verdict}{kind}, 'unknown', 'without an X server the verdict is unknown');
 like($d->{verdict}{sentence}, qr/No X server was recorded/, 'and says what to do');
 
-# --- a stretch of time that somebody else measured: what one thread did in it, with no input event at all ---
+# --- a stretch of time that somebody else measured: what one thread did in it, with no input event
+# at all ---
 {
 	my $s = story()->run(1, 2000.3, 2440, CLIENT, 'sleeping')->hotkey(3000);
-	$s->kernel(0, 2100, 'fork', tid => SHELL, child_tid => 4712, child_pid => 4712, child_start_ns => 2100 * MS)->kernel(0, 2100.5, 'rename', tid => 4712, comm => 'short')->run(0, 2101, 2300, 4712, 'dead');
+	$s->kernel(
+		0, 2100, 'fork', tid => SHELL, child_tid => 4712, child_pid => 4712,
+		child_start_ns => 2100 * MS
+	)->kernel(0, 2100.5, 'rename', tid => 4712, comm => 'short')
+		->run(0, 2101, 2300, 4712, 'dead');
 	my $all = Tipme::Diagnosis->new(Tipme::Episode->open($s->builder->write("$tmp/stretch")));
-	my $r = $all->run_thread(CLIENT, '2.01', '2.410000000');
-	is($r->{verdict}{kind}, 'app-compute', "a thread's own time: $r->{verdict}{sentence}");
-	is($r->{interval}{duration_ns}, 400 * MS, '... of the length that was asked for');
+	my $r   = $all->run_thread(CLIENT, '2.01', '2.410000000');
+	is($r->{verdict}{kind},         'app-compute', "a thread's own time: $r->{verdict}{sentence}");
+	is($r->{interval}{duration_ns}, 400 * MS,      '... of the length that was asked for');
 	my $sum = 0;
 	$sum += $_->{to_ns} - $_->{from_ns} for @{ $r->{path} };
 	is($sum, 400 * MS, '... adds up');
 	ok(!defined $r->{event}, '... without an input event');
-	my $short = eval { Tipme::Diagnosis->new(Tipme::Episode->open("$tmp/stretch"))->run_thread(4712, '2.11', '2.29') } // {};
-	my $gone = eval { Tipme::Diagnosis->new(Tipme::Episode->open("$tmp/stretch"))->run_thread(4712, '2.11', '2.32') } // {};
-	is_deeply([ map { [ $_->{state}, $_->{to_ns} - $_->{from_ns} ] } @{ $gone->{path} } ], [ [ 'running', 190 * MS ], [ 'unknown', 20 * MS ] ], '... and of one that ended before the stretch did: nothing is known of the rest alone') or diag $@;
-	is(($short->{verdict}{kind} // $@) . " $short->{verdict}{blamed}{comm}", 'app-compute short', '... also of a thread that came and went between two pictures');
-	for ([ CLIENT, '2.41', '2.01', qr/nothing lies between/ ], [ 4711, '2.01', '2.41', qr/no such thread/ ], [ CLIENT, '99.0', '99.9', qr/the records of this episode go from/ ]) {
+	my $short = eval {
+		Tipme::Diagnosis->new(Tipme::Episode->open("$tmp/stretch"))
+			->run_thread(4712, '2.11', '2.29');
+	} // {};
+	my $gone = eval {
+		Tipme::Diagnosis->new(Tipme::Episode->open("$tmp/stretch"))
+			->run_thread(4712, '2.11', '2.32');
+	} // {};
+	is_deeply(
+		[ map { [ $_->{state}, $_->{to_ns} - $_->{from_ns} ] } @{ $gone->{path} } ],
+		[ [ 'running', 190 * MS ], [ 'unknown', 20 * MS ] ],
+		'... and of one that ended before the stretch did: nothing is known of the rest alone'
+	) or diag $@;
+	is(
+		($short->{verdict}{kind} // $@) . " $short->{verdict}{blamed}{comm}", 'app-compute short',
+		'... also of a thread that came and went between two pictures'
+	);
+	for (
+		[ CLIENT, '2.41', '2.01', qr/nothing lies between/ ],
+		[ 4711,   '2.01', '2.41', qr/no such thread/ ],
+		[ CLIENT, '99.0', '99.9', qr/the records of this episode go from/ ]
+		)
+	{
 		my ($tid, $from, $to, $says) = @$_;
-		ok(!eval { $all->run_thread($tid, $from, $to); 1 } && $@ =~ $says, "refused: $says") or diag($@);
+		ok(!eval { $all->run_thread($tid, $from, $to); 1 } && $@ =~ $says, "refused: $says")
+			or diag($@);
 	}
 }
 
 my %detail = %Tipme::Test::Judge::DETAIL;
-diag('bundles: ' . join ', ', map { "$detail{$_} $_" } sort keys %detail);
+diag('bundles: ' . join ', ', map {"$detail{$_} $_"} sort keys %detail);
 cmp_ok($detail{path}, '>=', 25, 'most bundles keep no more than the stretches of the path');
 is_deeply(\@warnings, [], 'no warning from Perl');
 done_testing();

@@ -35,7 +35,7 @@ package Tipme::Test::UnprobedStory {
 	}
 }
 
-sub story { return Tipme::Test::UnprobedStory->new(server_comm => 'niri', @_) }
+sub story   { return Tipme::Test::UnprobedStory->new(server_comm => 'niri', @_) }
 sub sources { return $_[0]->sources }
 
 my ($x, @more) = sources(story());

@@ -15,7 +15,7 @@ use Tipme::Test::WaylandStory;
 
 use constant { MS => 1_000_000, SERVER => 100, CLIENT => 200, SHELL => 300, KWORKER => 50 };
 
-sub story { return Tipme::Test::WaylandStory->new(@_) }
+sub story   { return Tipme::Test::WaylandStory->new(@_) }
 sub sources { return $_[0]->sources }
 sub folder  { return $_[0]->folder }
 
@@ -111,7 +111,7 @@ judged(
 );
 for (
 	[ 'what is drawn because it is let go answers that alone', let_go_before(1000.92, 1000.98) ],
-	[ '... where the answer was there before', let_go_before(1001.05, 1060, 1061) ],
+	[ '... where the answer was there before',      let_go_before(1001.05, 1060, 1061) ],
 	[ '... where the shell has read it in silence', let_go_before(1001.05, 1060) ]
 	)
 {
@@ -303,8 +303,10 @@ sub late_writer {
 	my ($x) = sources($s);
 	return [ map { $_->{pid} } $x->all('deliver') ];
 }
-is_deeply(late_writer(), [ (CLIENT) x 3 ],
-	'... and is woken even before, but had brought the keys');
+is_deeply(
+	late_writer(), [ (CLIENT) x 3 ],
+	'... and is woken even before, but had brought the keys'
+);
 is_deeply(late_writer(by_itself => 1), [ (999) x 3 ], '... who brought none is the client');
 
 # 3. Which deliveries are one event.

@@ -42,7 +42,7 @@ SKIP: {
 	next if !$r->{verdict};
 	my $words = Tipme::Staged::words($cause);
 	$r->{right} &&= $r->{verdict}{sentence} =~ $words ? 1 : 0 if $words;
-	$right++ if $r->{right};
+	$right++                                                  if $r->{right};
 	Tipme::RowSaid::tried($_, 'native', $r->{verdict}, $r->{right}) for Tipme::Staged::rows($cause);
 	diag("$cause: MISS: $r->{truth}{says}; $r->{why}: $r->{verdict}{sentence}") if !$r->{right};
 }

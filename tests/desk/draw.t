@@ -211,8 +211,10 @@ is_deeply($c, { drawn => 4, judged => 2, right => 1, void => 1, skipped => 1 }, 
 		qr/^worse: NOW WRONG, who wrong, lock-wait flock \(7\) became lock-wait other \(8\)$/m,
 		'another one is named'
 	);
-	like($text, qr/^2 judged again: 1 the same; 2 were right, 1 are; 1 not kept$/m,
-		'... and counted');
+	like(
+		$text, qr/^2 judged again: 1 the same; 2 were right, 1 are; 1 not kept$/m,
+		'... and counted'
+	);
 	is($status, 2, '... which is a failure');
 	($text, $status) = $again->(
 		{ %old, cause => 'quiet', named => 'lock-wait flock (7)', right => 0 },

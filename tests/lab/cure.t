@@ -135,8 +135,10 @@ sub problem {
 	my $again = snap();
 	($r, $exit) = check($id);
 	is("$r->{result} $exit", 'same 2', '... without the remedy: the same as before');
-	is($r->{after}{presses}, 3 * AGAIN,
-		'... by the presses since, though the older ones are there');
+	is(
+		$r->{after}{presses}, 3 * AGAIN,
+		'... by the presses since, though the older ones are there'
+	);
 	$p{remedy}->($h);
 	type($h, CURED);
 	my $cured = snap();

@@ -118,7 +118,9 @@ sub adds_up {
 # The window has the same numbers.
 sub window_too {
 	my ($episode) = @_;
-	is_deeply(differences("$ENV{TIPME_BUILDDIR}/tipme", $episode)->{differ},
-		[], 'the window has the same numbers');
+	is_deeply(
+		differences("$ENV{TIPME_BUILDDIR}/tipme", $episode)->{differ},
+		[], 'the window has the same numbers'
+	);
 	return;
 }

@@ -13,8 +13,8 @@ use Tipme::ExactPath qw(exact_path);
 use Tipme::Lab;
 
 plan skip_all => 'not root: recording the whole machine needs it' if $>;
-my $runs = $ENV{TIPME_TEST_ALL} ? 5 : 1;
-my $seed = $ENV{TIPME_LAB_SEED} // int rand 1_000_000;
+my $runs    = $ENV{TIPME_TEST_ALL} ? 5 : 1;
+my $seed    = $ENV{TIPME_LAB_SEED} // int rand 1_000_000;
 my @clients = in_turn(2, 'clients', Tipme::Lab::clients());
 note("seeds from $seed (TIPME_LAB_SEED)");
 Tipme::Lab::prefer_ourselves();

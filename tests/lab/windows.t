@@ -66,16 +66,19 @@ sub answered {
 		my ($pressed) = $stage->pressed(1);
 		my $end = changed($pressed) // return fail('nothing has changed on the screen');
 		$stage->command('snap');
-		my $d = $stage->diagnose($stage->new_episode(@old), '--at', sprintf '%.9f',
-			$pressed / 1e9 + 0.001);
+		my $d = $stage->diagnose(
+			$stage->new_episode(@old), '--at', sprintf '%.9f',
+			$pressed / 1e9 + 0.001
+		);
 		is($d->{verdict}{kind},         'timer-sleep', "named: $d->{verdict}{sentence}");
 		is($d->{verdict}{blamed}{comm}, 'painter',     'and who');
 		cmp_ok($end - $pressed, '>', 400_000_000, 'it took longer than the client slept');
 		my $i = $d->{interval};
 		cmp_ok(abs($i->{start_ns} - $pressed), '<', $NEAR_NS, 'the interval begins with the press');
-		cmp_ok(abs($i->{end_ns} - $end), '<', $NEAR_NS,
-			'and ends with the last change of the screen')
-			or diag(sprintf '%.1f ms off', ($i->{end_ns} - $end) / 1e6);
+		cmp_ok(
+			abs($i->{end_ns} - $end), '<', $NEAR_NS,
+			'and ends with the last change of the screen'
+		) or diag(sprintf '%.1f ms off', ($i->{end_ns} - $end) / 1e6);
 		exact_path($d);
 		sleep 1;
 	};

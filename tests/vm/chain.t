@@ -69,8 +69,10 @@ sub story {
 		or diag "blamed $d->{verdict}{blamed}{pid}, not one of @{[ sort keys %culprit ]}";
 	diag scalar $vm->run("tipme diagnose $episode --at $at")
 		if !$culprit{ $d->{verdict}{blamed}{pid} // '' } || $d->{verdict}{kind} ne $kind;
-	is(scalar $vm->run("stat -c '%u %a' $episode"), "1000 700\n",
-		'the episode is its owner\'s alone');
+	is(
+		scalar $vm->run("stat -c '%u %a' $episode"), "1000 700\n",
+		'the episode is its owner\'s alone'
+	);
 }
 
 sub stop_terminal {
@@ -105,8 +107,10 @@ END
 	$vm->wait_for('it listens', "test \$(ps -o state= -p $pid) = S");
 	$vm->press(qw(a s k ret));
 	# It is asked when it computes, however long the keys take to get there.
-	my $at = $vm->wait_for('the question is there',
-		"test \$(ps -o state= -p $pid) = R && cut -d' ' -f1 /proc/uptime") =~ /([\d.]+)/ ? $1 : 0;
+	my $at = $vm->wait_for(
+		'the question is there',
+		"test \$(ps -o state= -p $pid) = R && cut -d' ' -f1 /proc/uptime"
+	) =~ /([\d.]+)/ ? $1 : 0;
 	$vm->wait_for('the question was answered', 'test $(ps -o state= -p ' . $pid . ') = S');
 	return ($at, $pid => 1);
 }

@@ -27,9 +27,10 @@ end=\$((\$(date +%s) + $seconds)); n=0
 while [ \$(date +%s) -lt \$end ]; do for on in 1 0; do for e in sched irq raw_syscalls timer; do echo \$on > \$e/enable; done; done; n=\$((n + 1)); done
 echo "changed \$n"
 END
-cmp_ok(($said // "") =~ /^changed (\d+)/m ? $1 : 0, '>', 20,
-	'tracepoints went on and off in a busy machine, which lives')
-	or diag $said // $@;
+cmp_ok(
+	($said // "") =~ /^changed (\d+)/m ? $1 : 0, '>', 20,
+	'tracepoints went on and off in a busy machine, which lives'
+) or diag $said // $@;
 no_complaint($vm) if defined $said;
 $vm->close;
 done_testing;

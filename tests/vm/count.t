@@ -96,31 +96,39 @@ END
 sub on_kernel {
 	my ($kernel) = @_;
 	my ($trip, $said) = count($kernel);
-	my @all = ('empty', 'ftrace', 'grown', ($has_module{$kernel} ? 'module' : ()),
-		qw(nothing nothing-again tipme));
+	my @all = (
+		'empty', 'ftrace', 'grown', ($has_module{$kernel} ? 'module' : ()),
+		qw(nothing nothing-again tipme)
+	);
 	is(join(' ', sort keys %$trip), "@all", 'all were measured') or return diag $said;
 	my %record = map { $_ => ($trip->{$_} - $trip->{nothing}) / RECORDS } grep { !/nothing/ } @all;
 	diag sprintf
 		"%s: nothing %.0f instructions a round trip; a record: empty BPF programs %.0f, tipme "
-			. "%.0f, in a pool that has grown %.0f, ftrace %.0f",
+		. "%.0f, in a pool that has grown %.0f, ftrace %.0f",
 		$kernel, $trip->{nothing},
 		@record{qw(empty tipme grown ftrace)};
 	my ($records) = $said =~ /^coverage .*cpu=0 .*records=(\d+)/m;
 	cmp_ok($records // 0, '>=', 2 * TRIPS * RECORDS, 'ours recorded each switch and each waking')
 		or diag $said;
 	cmp_ok($said =~ /^entries: (\d+)/m ? $1 : 0, '>=', 2 * TRIPS * RECORDS, 'ftrace did, too');
-	cmp_ok($record{tipme}, '<=', OF_FTRACE * $record{ftrace},
-		'a record of ours costs at most ' . OF_FTRACE . " of one of ftrace's");
+	cmp_ok(
+		$record{tipme}, '<=', OF_FTRACE * $record{ftrace},
+		'a record of ours costs at most ' . OF_FTRACE . " of one of ftrace's"
+	);
 	my ($first, $most) = $said =~ /^grown first=(\d+) most=(\d+) refused=0$/m;
 	cmp_ok($most // 0, '>', 3 * ($first // 1), 'a pool for a second has grown') or diag $said;
-	cmp_ok($record{grown}, '<=', GROWN_OF_FTRACE * $record{ftrace},
-		'... where a record costs at most ' . GROWN_OF_FTRACE);
+	cmp_ok(
+		$record{grown}, '<=', GROWN_OF_FTRACE * $record{ftrace},
+		'... where a record costs at most ' . GROWN_OF_FTRACE
+	);
 SKIP: {
 		skip "no headers of $kernel: the module is not measured", 2 if !$has_module{$kernel};
 		diag sprintf "%s: the module's %.0f", $kernel, $record{module};
 		cmp_ok($record{module}, '<=', MODULE, 'a record of the module costs at most ' . MODULE);
-		cmp_ok($record{module}, '<=', MODULE_OF_FTRACE * $record{ftrace},
-			'and at most ' . MODULE_OF_FTRACE . " of one of ftrace's");
+		cmp_ok(
+			$record{module}, '<=', MODULE_OF_FTRACE * $record{ftrace},
+			'and at most ' . MODULE_OF_FTRACE . " of one of ftrace's"
+		);
 	}
 	twice($kernel, $trip);
 }
@@ -128,16 +136,16 @@ SKIP: {
 sub twice {
 	my ($kernel, $trip) = @_;
 SKIP: {
-		skip
-			'the second boot, which must count the same, only with TIPME_TEST_VM=1 or '
-				. 'TIPME_TEST_ALL=1',
+		skip 'the second boot, which must count the same, only with TIPME_TEST_VM=1 or '
+			. 'TIPME_TEST_ALL=1',
 			1
 			if Tipme::VM::thin();
 		my ($again) = count($kernel);
 		for (sort keys %$trip) {
-			cmp_ok(abs($again->{$_} - $trip->{$_}), '<=', ALIKE * $trip->{nothing},
-				"a second boot counts the same: $_")
-				or diag "$trip->{$_}, then $again->{$_}";
+			cmp_ok(
+				abs($again->{$_} - $trip->{$_}), '<=', ALIKE * $trip->{nothing},
+				"a second boot counts the same: $_"
+			) or diag "$trip->{$_}, then $again->{$_}";
 		}
 	}
 	return;

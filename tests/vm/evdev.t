@@ -62,8 +62,10 @@ sub start_service {
 
 # Nothing is being saved, and no press would be refused because of an earlier one.
 sub settle {
-	$vm->wait_for('all is saved',
-		'sleep 1; tipme status --json | grep -q "\"saving\": \"idle\".*\"waiting\": 0,"');
+	$vm->wait_for(
+		'all is saved',
+		'sleep 1; tipme status --json | grep -q "\"saving\": \"idle\".*\"waiting\": 0,"'
+	);
 	sleep 11;
 	return;
 }
@@ -76,14 +78,18 @@ sub presses_make_one {
 	my $refused = status()->{refused_triggers};
 	$code //= sub { $vm->press('ctrl-alt-minus') };
 	$code->();
-	$vm->wait_for('an episode is saved',
-		"sleep 1; test \$(ls $LIBRARY | grep -c ^2) -gt " . keys %old);
+	$vm->wait_for(
+		'an episode is saved',
+		"sleep 1; test \$(ls $LIBRARY | grep -c ^2) -gt " . keys %old
+	);
 	$after->() if $after;
 	settle();
 	my @new = grep { !$old{$_} } episodes();
 	is(@new, 1, "$name, and only one");
-	like(scalar $vm->run("cat $LIBRARY/$new[0]/manifest.json"),
-		qr/"trigger" *: *\{[^}]*"kind" *: *"hotkey"/s, '... as hot-key');
+	like(
+		scalar $vm->run("cat $LIBRARY/$new[0]/manifest.json"),
+		qr/"trigger" *: *\{[^}]*"kind" *: *"hotkey"/s, '... as hot-key'
+	);
 	is(status()->{refused_triggers}, $refused, '... and no second was asked for');
 	return;
 }
@@ -112,8 +118,10 @@ sub text_console {
 	my $pid = $vm->run('systemctl show -P MainPID tipmed') + 0;
 	show_console($vm, 2);
 	sleep 3;
-	is($vm->run('cat /run/systemd/seats/seat0') =~ /^ACTIVE_UID/m ? 1 : 0, 0,
-		'nobody is logged in there');
+	is(
+		$vm->run('cat /run/systemd/seats/seat0') =~ /^ACTIVE_UID/m ? 1 : 0, 0,
+		'nobody is logged in there'
+	);
 	presses_make_one('the hot-key saves an episode');
 	is($vm->run('systemctl show -P MainPID tipmed') + 0, $pid, 'the recorder is the same');
 	show_console($vm, 1);
@@ -125,11 +133,9 @@ sub sleeps_while {
 	my ($code) = @_;
 	my $pid    = $vm->run('systemctl show -P MainPID tipmed') + 0;
 	my %of     = map { /^(\d+) (\d+)$/ ? ($1 => $2) : () } split /\n/,
-		$vm->run(
-		"for t in /proc/$pid/task/*; do chrt -p \${t##*/} | grep -q 'policy: "
+		$vm->run("for t in /proc/$pid/task/*; do chrt -p \${t##*/} | grep -q 'policy: "
 			. "SCHED_\\(FIFO\\|RR\\)' && echo \${t##*/} "
-			. "\$(awk '/^voluntary/ { print \$2 }' \$t/status); done"
-		);
+			. "\$(awk '/^voluntary/ { print \$2 }' \$t/status); done");
 	my ($thread) = keys %of;
 	return (0, 0) if keys %of != 1;
 	$code->();
@@ -145,9 +151,8 @@ sub other_keys {
 	ok($found, 'there is one real-time thread') or return;
 	my (undef, $letters)   = sleeps_while(sub { $vm->press(('k') x $presses) });
 	my (undef, $modifiers) = sleeps_while(sub { $vm->press(('ctrl') x $presses) });
-	diag
-		"the trigger thread slept $idle times without keys, $letters with $presses letters, "
-			. "$modifiers with as many Ctrl";
+	diag "the trigger thread slept $idle times without keys, $letters with $presses letters, "
+		. "$modifiers with as many Ctrl";
 	cmp_ok($modifiers, '>=', $presses,     'keys of the chord wake it');
 	cmp_ok($letters,   '<',  $presses / 2, 'letters do not');
 	$vm->press('ret');
@@ -165,8 +170,10 @@ sub replugged {
 	is(status()->{hotkey}{keyboards}, 0, 'a keyboard that is pulled out is let go');
 	$vm->run("echo -n rescan > $KEYS/drvctl");
 	$vm->wait_for('another is there', "ls $KEYS/input/input*/ | grep -q event");
-	isnt(scalar $vm->run("ls -d $KEYS/input/input*"), $before,
-		'the kernel calls it by another name');
+	isnt(
+		scalar $vm->run("ls -d $KEYS/input/input*"), $before,
+		'the kernel calls it by another name'
+	);
 	$vm->wait_for('it is found', 'tipme status --json | grep -Eq "\"keyboards\": 1,"');
 	presses_make_one('its hot-key saves an episode');
 	return;
@@ -207,7 +214,9 @@ sub hooks {
 	$vm->run("kill -STOP $x");
 	presses_make_one('while it hangs, too', undef, sub { sleep 2; $vm->run("kill -CONT $x") });
 	presses_make_one('and the next press is another');
-	is($vm->run("tipme status --json") =~ /"source": "x_hooks"/ ? 1 : 0, 1,
-		'the hooks are there all the time');
+	is(
+		$vm->run("tipme status --json") =~ /"source": "x_hooks"/ ? 1 : 0, 1,
+		'the hooks are there all the time'
+	);
 	return;
 }

@@ -12,7 +12,7 @@ use Test::More;
 
 use lib map {"$FindBin::Bin/$_"} qw(lib ../lib ../../fleet/t/lib ../../fleet/lib),
 	map {"../../$_"} qw(postmortem/lib abi/lib abi/generated);
-use Tipme::Desktop    qw(payload ok_run no_complaint);
+use Tipme::Desktop     qw(payload ok_run no_complaint);
 use Tipme::Test::Fleet qw(rows bundle small_file presences);
 use Tipme::VM;
 
@@ -35,11 +35,11 @@ close $junk;
 chmod 0640, glob "$brought/*";
 utime time - 3600, time - 3600, "$brought/junk.tipme";
 
-my $SPOOL = '/var/spool/tipme';
+my $SPOOL  = '/var/spool/tipme';
 my @TIMERS = map {"tipme-fleet-$_.timer"} qw(ingest maintain);
-my $vm = Tipme::VM->new(kernel => $ENV{TIPME_TEST_KERNELS} // '6.1', payload => $payload);
+my $vm     = Tipme::VM->new(kernel => $ENV{TIPME_TEST_KERNELS} // '6.1', payload => $payload);
 
-ok_run($vm, 'systemd-sysusers', 'its system user is made');
+ok_run($vm, 'systemd-sysusers',                           'its system user is made');
 ok_run($vm, 'systemd-tmpfiles --create tipme-fleet.conf', '... and its folders');
 is scalar $vm->run("stat -c '%U %G %a' $SPOOL $SPOOL/refused /var/lib/tipme-fleet"),
 	"tipme-fleet tipme-fleet 3770\ntipme-fleet tipme-fleet 700\ntipme-fleet tipme-fleet 750\n",
@@ -48,7 +48,7 @@ ok_run($vm, 'systemctl daemon-reload', 'systemd reads the units');
 is scalar $vm->run("systemctl is-enabled $_"), "disabled\n", "installing it does not enable $_"
 	for @TIMERS;
 ok_run($vm, 'runuser -u tipme-fleet -- tipme fleet setup', 'its administrator makes the tables');
-ok_run($vm, "systemctl enable --now @TIMERS", '... and enables the timers');
+ok_run($vm, "systemctl enable --now @TIMERS",              '... and enables the timers');
 is scalar $vm->run("systemctl is-active $_"), "active\n", "$_ is active" for @TIMERS;
 like scalar $vm->run('systemctl show -P NextElapseUSecRealtime tipme-fleet-maintain.timer'),
 	qr/\d{4}-\d\d-01 /, '... the latter until the first of a month';
@@ -69,8 +69,10 @@ isnt scalar(($vm->run("$as mv $SPOOL/refused $SPOOL/mine"))[1]), 0,
 my ($now) = $vm->run('date +%s') =~ /(\d+)/;
 $vm->run(sprintf 'date -s @%d', $now - $now % 300 + 297);
 $vm->wait_for('the timer has had them taken', "! ls $SPOOL | grep -q tipme");
-$vm->wait_for('its service has ended',
-	'test "$(systemctl show -P ActiveState tipme-fleet-ingest)" = inactive');
+$vm->wait_for(
+	'its service has ended',
+	'test "$(systemctl show -P ActiveState tipme-fleet-ingest)" = inactive'
+);
 is scalar $vm->run('systemctl show -P Result tipme-fleet-ingest'), "success\n",
 	'it ends well, though one was refused'
 	or diag scalar $vm->run('journalctl -u tipme-fleet-ingest -n 20 --no-pager');
@@ -80,7 +82,7 @@ my $said = $vm->run('runuser -u tipme-fleet -- tipme fleet top --all --json 2>/d
 my $top  = eval { Cpanel::JSON::XS->new->decode($said) } // {};
 my $lags = 0;
 $lags += $_->{lags} for @{ $top->{rows} // [] };
-is $lags, 3, 'the others are rows' or diag $said;
+is $lags,                                          3, 'the others are rows' or diag $said;
 isnt scalar(($vm->run("$as tipme fleet top"))[1]), 0, '... which who brings files cannot read';
 
 # Where nothing lies, nothing is started.

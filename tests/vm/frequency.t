@@ -36,16 +36,22 @@ sub on_kernel {
 		&& system('cp', @drivers, "$ENV{TIPME_BUILDDIR}/helper/test/ksrc-dump", "$dir/opt") == 0
 		or BAIL_OUT('payload');
 	my $vm = Tipme::VM->new(kernel => $kernel, payload => $dir);
-	ok_run($vm, 'insmod /opt/tipme.ko && insmod /opt/tipme_test_frequency.ko',
-		'both modules are loaded');
-	is(scalar $vm->run('cat /sys/devices/system/cpu/cpu*/cpufreq/scaling_driver'),
-		"tipme_test\ntipme_test\n", 'each CPU has frequencies');
-# The governor takes the highest that is permitted: so what is permitted is what changes it, at
-# once.
-	ok_run($vm,
+	ok_run(
+		$vm, 'insmod /opt/tipme.ko && insmod /opt/tipme_test_frequency.ko',
+		'both modules are loaded'
+	);
+	is(
+		scalar $vm->run('cat /sys/devices/system/cpu/cpu*/cpufreq/scaling_driver'),
+		"tipme_test\ntipme_test\n", 'each CPU has frequencies'
+	);
+	# The governor takes the highest that is permitted: so what is permitted is what changes it, at
+	# once.
+	ok_run(
+		$vm,
 		'for c in 0 1; do echo performance > '
 			. '/sys/devices/system/cpu/cpu$c/cpufreq/scaling_governor || exit 1; done; true',
-		'nothing else changes them');
+		'nothing else changes them'
+	);
 	my ($kernel_says, %count) = change($vm);
 	my @theirs = map {
 		/\[\d+\]\s+\S+\s+(\d+)\.(\d{6}): cpu_frequency: state=(\d+) cpu_id=(\d+)/
@@ -90,8 +96,10 @@ END
 	my @after = split ' ',
 		$vm->run('cat /sys/devices/system/cpu/cpu[01]/cpufreq/stats/total_trans');
 	my @before = split ' ', $before;
-	return (scalar $vm->run('cat /sys/kernel/tracing/trace'),
-		map { $_ => $after[$_] - $before[$_] } 0, 1);
+	return (
+		scalar $vm->run('cat /sys/kernel/tracing/trace'),
+		map { $_ => $after[$_] - $before[$_] } 0, 1
+	);
 }
 
 # The same changes, in their order, of the same CPUs; each of ours lies nearer to its own in the
@@ -103,9 +111,10 @@ sub compare {
 			? { ns => $1, khz => $2, cpu => $3 }
 			: ()
 	} split /\n/, $vm->run("grep ' cpu_frequency ' /tmp/$source.txt");
-	is_deeply([ map {"$_->{cpu}: $_->{khz}"} @ours ], [ map {"$_->{cpu}: $_->{khz}"} @theirs ],
-		"$source: the same CPUs and frequencies as in the kernel's trace, in order")
-		or return;
+	is_deeply(
+		[ map {"$_->{cpu}: $_->{khz}"} @ours ], [ map {"$_->{cpu}: $_->{khz}"} @theirs ],
+		"$source: the same CPUs and frequencies as in the kernel's trace, in order"
+	) or return;
 	my (@apart, @strays);
 	for my $i (0 .. $#ours) {
 		my $us = $ours[$i]{ns} / 1e3;
@@ -139,19 +148,19 @@ sub verdict {
 		)
 	{
 		my ($what, $change, $says) = @$case;
-		ok_run($vm,
-				  'echo '
+		ok_run(
+			$vm,
+			'echo '
 				. ($what =~ /^fast|before/ ? 800000 : 2400000)
-				. " > $f; tipme start --owner 0 > /dev/null && sleep 2", "$what: a recorder");
-		my ($said) = $vm->run(
-			"$change; cut -d' ' -f1 /proc/uptime; taskset -c 1 sh -c 'echo \$\$; i=0; while "
-				. "[ \$i -lt 20000 ]; do i=\$((i + 1)); done'; cut -d' ' -f1 /proc/uptime"
+				. " > $f; tipme start --owner 0 > /dev/null && sleep 2", "$what: a recorder"
 		);
+		my ($said) = $vm->run(
+				  "$change; cut -d' ' -f1 /proc/uptime; taskset -c 1 sh -c 'echo \$\$; i=0; while "
+				. "[ \$i -lt 20000 ]; do i=\$((i + 1)); done'; cut -d' ' -f1 /proc/uptime");
 		my ($from, $tid, $to) = $said =~ /^(\S+)\n(\d+)\n(\S+)/ or BAIL_OUT($said);
 		my ($told) = $vm->run(
-			"tipme snap > /dev/null; tipme diagnose last --thread $tid --from $from --to $to "
-				. "--json 2> /dev/null; tipme stop > /dev/null"
-		);
+				  "tipme snap > /dev/null; tipme diagnose last --thread $tid --from $from --to $to "
+				. "--json 2> /dev/null; tipme stop > /dev/null");
 		my $v  = eval { Cpanel::JSON::XS->new->decode($told)->{verdict} } or diag $told;
 		my @of = grep {/GHz/} @{ $v->{circumstances} // [] };
 		$says ? like("@of", $says, "$what: it is said") : is("@of", '', "$what: nothing is said");

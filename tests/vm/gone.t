@@ -12,18 +12,24 @@ use Tipme::VM;
 my $left_out = Tipme::VM::left_out();
 plan skip_all => $left_out if $left_out;
 
-gone('a kernel that panics', sub { command('echo c > /proc/sysrq-trigger', @_) },
-	qr/gone: it has reset/, qr/Kernel panic/);
+gone(
+	'a kernel that panics', sub { command('echo c > /proc/sysrq-trigger', @_) },
+	qr/gone: it has reset/, qr/Kernel panic/
+);
 gone(
 	'a CPU that faults thrice',
 	sub { command('echo triple > /sys/kernel/reboot/type; echo b > /proc/sysrq-trigger', @_) },
 	qr/gone: a CPU had a triple fault/, qr/^RIP=[0-9a-f]{16} /m
 );
-gone('an emulator that is killed', sub { kill 'KILL', $_[0]{pid}; $_[0]->run('true') },
-	qr/signal 9 ended the emulator/);
-gone('while it is asked by its monitor',
+gone(
+	'an emulator that is killed', sub { kill 'KILL', $_[0]{pid}; $_[0]->run('true') },
+	qr/signal 9 ended the emulator/
+);
+gone(
+	'while it is asked by its monitor',
 	sub { kill 'TERM', $_[0]{pid}; sleep 1; $_[0]->monitor('info status') },
-	qr/terminating on signal 15/);
+	qr/terminating on signal 15/
+);
 done_testing;
 
 sub command { my ($command, $vm) = @_; return $vm->run("$command; sleep 100") }

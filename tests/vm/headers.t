@@ -25,10 +25,12 @@ sub script {
 	return;
 }
 
-script('build-module',
+script(
+	'build-module',
 	qq([ -d "\$1" ] || { echo "no folder: \$1"; exit 1; }\nmkdir -p "\$2" && cp /bin/true "\$2/tipme.ko"\n)
 );
-script('headers',
+script(
+	'headers',
 	qq(echo "W: Download is performed unsandboxed as root" >&2\necho "Reading package lists..."\necho "$tmp/headers of 6.1"\n)
 );
 my ($ko, $why) = Tipme::Desktop::build_module('6.1');

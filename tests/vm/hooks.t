@@ -35,7 +35,7 @@ done_testing;
 sub said {
 	return
 		scalar $vm->run(
-		'cat /home/user/.local/share/xorg/Xorg.0.log /var/log/Xorg.0.log 2>/dev/null | grep '
+			  'cat /home/user/.local/share/xorg/Xorg.0.log /var/log/Xorg.0.log 2>/dev/null | grep '
 			. 'tipme:');
 }
 
@@ -56,8 +56,10 @@ sub types {
 sub hot_key_works {
 	my ($what) = @_;
 	my $episode = hot_key($vm);
-	like(scalar $vm->run("cat $episode/manifest.json"),
-		qr/"trigger" *: *\{[^}]*"kind" *: *"hotkey"/s, "$what: the hot-key saves an episode");
+	like(
+		scalar $vm->run("cat $episode/manifest.json"),
+		qr/"trigger" *: *\{[^}]*"kind" *: *"hotkey"/s, "$what: the hot-key saves an episode"
+	);
 	my $files = $vm->run("ls -l $episode");
 	like($files, qr/ x-$x\.rec$/m, "$what: it has the server's records")
 		or diag $files,
@@ -105,19 +107,23 @@ sub hang {
 	sleep 45;
 	$vm->run($vm->as_user("$program -n painter -g 300 -m 240000 -f 1 >/dev/null 2>\&1 \&"));
 	my $client = pid_of($vm, 'painter');
-# Its trial request is over, and the one that hangs the server has begun, when the server does not
-# answer any more.
+  # Its trial request is over, and the one that hangs the server has begun, when the server does not
+  # answer any more.
 	$vm->wait_for('the server hangs', '! ' . $vm->as_user('timeout 5 xset q') . ' >/dev/null');
 	my $at = now($vm);
 	$vm->press('d');
 	sleep 6;
 	my $episode = hot_key($vm);
-	isnt(($vm->run($vm->as_user('timeout 3 xset q') . ' >/dev/null'))[1], 0,
-		'the episode is there while the server still hangs');
+	isnt(
+		($vm->run($vm->as_user('timeout 3 xset q') . ' >/dev/null'))[1], 0,
+		'the episode is there while the server still hangs'
+	);
 	my $d = diagnose($vm, $episode, $at) or return;
 	isnt(($vm->run($vm->as_user('timeout 3 xset q') . ' >/dev/null'))[1], 0, 'so is the verdict');
-	like($d->{verdict}{sentence}, qr/painter/,
-		"it names whose request it is: $d->{verdict}{sentence}");
+	like(
+		$d->{verdict}{sentence}, qr/painter/,
+		"it names whose request it is: $d->{verdict}{sentence}"
+	);
 	like($d->{verdict}{kind}, qr/^(?:client-queue|server-compute)$/, "kind $d->{verdict}{kind}")
 		or diag scalar $vm->run("tipme diagnose $episode --at $at; ls -l $episode");
 	$vm->run("kill -KILL $client");

@@ -23,8 +23,7 @@ my $vm = Tipme::VM->new(kernel => $ENV{TIPME_VM_KERNEL} // '6.12', payload => pa
 # The payload has been unpacked: its disk, of 64 MiB, is free.
 my ($said, $rc) = $vm->run(
 	'blockdev --flushbufs /dev/vdb; mkswap /dev/vdb && swapon /dev/vdb && cat /proc/swaps && tipme '
-		. 'start --owner 0'
-);
+		. 'start --owner 0');
 is($rc, 0, 'there is swap on a disk, and a recorder') or diag $said;
 my $before = swapped();
 my ($text, $status) =
@@ -36,8 +35,10 @@ is($status, 0, 'the benchmark runs to its end')
 my $r = eval { Cpanel::JSON::XS->new->decode($text) } // {};
 is($r->{count},   INTERVALS, 'all intervals');
 is($r->{backing}, 'swap',    'the writers have no other place than swap');
-cmp_ok(($r->{children} // 0) * ($r->{child_bytes} // 0), '>', 1.49 * ($r->{memory_bytes} // 1e12),
-	'and want one and a half times the memory');
+cmp_ok(
+	($r->{children} // 0) * ($r->{child_bytes} // 0), '>', 1.49 * ($r->{memory_bytes} // 1e12),
+	'and want one and a half times the memory'
+);
 is($r->{load_ended},                                    0,         'none of them was ended');
 is(sum(map { $_->{count} } @{ $r->{histogram} // [] }), INTERVALS, 'the buckets add up');
 my $after = swapped();
@@ -56,10 +57,11 @@ my %kinds = %{ $d->{totals}{kinds} // {} };
 is(sum(0, values %kinds), $d->{interval}{duration_ns}, 'its causes add up');
 # What a word costs whose page is gone: to read it, to make room for it, and whoever has disk or CPU
 # meanwhile.
-cmp_ok(sum(0, map { $kinds{$_} // 0 } qw(page-fault-io memory-reclaim disk-io cpu-contention)),
+cmp_ok(
+	sum(0, map { $kinds{$_} // 0 } qw(page-fault-io memory-reclaim disk-io cpu-contention)),
 	'>', 0.5 * ($d->{interval}{duration_ns} // 1),
-	'most of it is want of memory, the disk, or the writers that have the CPU')
-	or diag explain \%kinds;
+	'most of it is want of memory, the disk, or the writers that have the CPU'
+) or diag explain \%kinds;
 no_complaint($vm);
 $vm->close;
 done_testing;

@@ -9,23 +9,25 @@ use File::Temp qw(tempdir);
 use FindBin;
 use Test::More;
 use Time::HiRes qw(sleep);
-use lib "$FindBin::Bin/lib", map { "$FindBin::Bin/../$_" } qw(lib lab/lib ../helper/demo);
+use lib "$FindBin::Bin/lib", map {"$FindBin::Bin/../$_"} qw(lib lab/lib ../helper/demo);
 use Tipme::Desktop qw(start_recorder now hot_key diagnose no_complaint to_its_end);
 use Tipme::Lab;
 use Tipme::Lab::Table;
-use Tipme::LabMachine qw($AS_USER payload read_keys make_disk make_swap make_files make_cold slow_disk reclaimed watch_interrupts limit_writes);
+use Tipme::LabMachine
+	qw($AS_USER payload read_keys make_disk make_swap make_files make_cold slow_disk reclaimed
+	watch_interrupts limit_writes);
 use Tipme::VM;
 
 my $left_out = Tipme::VM::left_out();
 plan skip_all => $left_out if $left_out;
 
-my $ME = 'notesd';
-my $OTHER = 'scand';
-my $THIRD = 'syncer';
-my $LEAD_NS = 6_000_000_000;
-my $LASTS_NS = 2_500_000_000;
-my $FELT_NS = 50_000_000;      # no cause is meant to be shorter
-my $CPUS = 2;
+my $ME            = 'notesd';
+my $OTHER         = 'scand';
+my $THIRD         = 'syncer';
+my $LEAD_NS       = 6_000_000_000;
+my $LASTS_NS      = 2_500_000_000;
+my $FELT_NS       = 50_000_000;      # no cause is meant to be shorter
+my $CPUS          = 2;
 my $BEFORE_KEY_NS = 700_000_000;
 # begin: what runs beside it, from about 0.7 s before the key on for 2.5 s (it is started long
 # before, because an emulated CPU is slow); with: what it is started through; own: the client must
@@ -35,46 +37,155 @@ my $BEFORE_KEY_NS = 700_000_000;
 # files: what lies on the slow disk, in bytes; cold: which of them is in no cache when the key
 # comes; bps: what the disk (that is, the emulator) gives from then on. env: of client and helpers.
 my %CAUSE = (
-	computes => { deeds => 'compute 700', kinds => ['app-compute'], ns => \&client_ns },
-	thread   => { deeds => 'thread 700', kinds => ['app-compute'], ns => \&client_ns },
+	computes => { deeds => 'compute 700', kinds => ['app-compute'],            ns => \&client_ns },
+	thread   => { deeds => 'thread 700',  kinds => ['app-compute'],            ns => \&client_ns },
 	futex    => { deeds => 'futex 700', kinds => [qw(futex-wait app-compute)], ns => \&client_ns },
-	timer    => { deeds => 'sleep 800', kinds => ['timer-sleep'], ns => sub { $_[0]->spans_ns('sleep') } },
-	service  => { deeds => 'ask /tmp/lab-socket', serve => ['serve /tmp/lab-socket sleep 700'], kinds => ['ipc-wait'], ns => \&served_ns },
-	chain    => { deeds => 'ask /tmp/lab-socket-2', serve => [ 'serve /tmp/lab-socket sleep 700', map { "serve /tmp/lab-socket-$_->[1] ask /tmp/lab-socket$_->[0]" } [ '', 1 ], [ '-1', 2 ] ],
-		kinds => ['ipc-wait'], ns => \&served_ns },
-	loopback => { deeds => 'ask tcp:20123', serve => ['serve tcp:20123 compute 700'], kinds => [qw(ipc-wait network-wait)], ns => \&served_ns },
-	lock     => { deeds => 'flock /dev/shm/lab-lock', begin => ['cause OTHER hold flock /dev/shm/lab-lock sleep FROM UNTIL'], kinds => [qw(lock-wait ipc-wait)], ns => sub { $_[0]->spans_ns('hold') } },
+	timer    =>
+		{ deeds => 'sleep 800', kinds => ['timer-sleep'], ns => sub { $_[0]->spans_ns('sleep') } },
+	service => {
+		deeds => 'ask /tmp/lab-socket', serve => ['serve /tmp/lab-socket sleep 700'],
+		kinds => ['ipc-wait'],          ns    => \&served_ns
+	},
+	chain => {
+		deeds => 'ask /tmp/lab-socket-2',
+		serve => [
+			'serve /tmp/lab-socket sleep 700',
+			map {"serve /tmp/lab-socket-$_->[1] ask /tmp/lab-socket$_->[0]"} [ '', 1 ], [ '-1', 2 ]
+		],
+		kinds => ['ipc-wait'],
+		ns    => \&served_ns
+	},
+	loopback => {
+		deeds => 'ask tcp:20123',             serve => ['serve tcp:20123 compute 700'],
+		kinds => [qw(ipc-wait network-wait)], ns    => \&served_ns
+	},
+	lock => {
+		deeds => 'flock /dev/shm/lab-lock',
+		begin => ['cause OTHER hold flock /dev/shm/lab-lock sleep FROM UNTIL'],
+		kinds => [qw(lock-wait ipc-wait)], ns => sub { $_[0]->spans_ns('hold') }
+	},
 	# The holder has the lock before the key and is nice from then on; the hog comes a moment later
 	# and keeps it from the CPU.
-	inversion => { deeds => 'flock /dev/shm/lab-lock', kinds => [qw(priority-inversion cpu-contention)], ns => \&until_ns,
-		begin => [ 'cause THIRD hold flock /dev/shm/lab-lock work FROM UNTIL 60', 'cause OTHER hog 1 LATER UNTIL' ], with => [ 'taskset -c 0', 'taskset -c 0 nice -n -15' ] },
-	grab     => { deeds => 'compute 5', begin => ['xcause OTHER grab FROM UNTIL'], kinds => ['server-grab'], ns => sub { $_[0]->spans_ns('grab') } },
-	'long-request' => { deeds => 'compute 5', begin => ['xcause OTHER long FROM 2500'], kinds => [qw(client-queue server-compute)], ns => sub { $_[0]->spans_ns('long') - $_[0]->overlap_ns('compute', 'long') - $_[0]{irq}{server} } },
-	flood    => { deeds => 'compute 8,roundtrips 700', begin => ['xcause OTHER flood FROM UNTIL'], kinds => ['client-queue'], ns => \&others_ns },
-	'wm-holds' => { deeds => 'compute 5', before => 'xcause OTHER hold NOW 700', kinds => ['input-late'], ns => sub { $_[0]->spans_ns('held') } },
-	hog      => { deeds => 'compute 10', begin => ['cause OTHER hog 2 FROM UNTIL'], with => ['nice -n -20'], kinds => ['cpu-contention'], ns => \&no_cpu_ns },
-	storm    => { deeds => 'compute 20', begin => ['cause THIRD storm OTHER 32 20 FROM UNTIL'], with => ['nice -n -10'], kinds => ['cpu-contention'], by_name => 1, ns => \&no_cpu_ns },
-	pinned   => { deeds => 'compute 30', own => 'pinned', begin => ['cause OTHER hog 1 FROM UNTIL'], with => ['taskset -c 0 nice -n -15'], kinds => ['cpu-contention'], ns => \&no_cpu_ns },
+	inversion => {
+		deeds => 'flock /dev/shm/lab-lock', kinds => [qw(priority-inversion cpu-contention)],
+		ns    => \&until_ns,
+		begin => [
+			'cause THIRD hold flock /dev/shm/lab-lock work FROM UNTIL 60',
+			'cause OTHER hog 1 LATER UNTIL'
+		],
+		with => [ 'taskset -c 0', 'taskset -c 0 nice -n -15' ]
+	},
+	grab => {
+		deeds => 'compute 5', begin => ['xcause OTHER grab FROM UNTIL'], kinds => ['server-grab'],
+		ns    => sub { $_[0]->spans_ns('grab') }
+	},
+	'long-request' => {
+		deeds => 'compute 5',
+		begin => ['xcause OTHER long FROM 2500'],
+		kinds => [qw(client-queue server-compute)],
+		ns    => sub {
+			$_[0]->spans_ns('long') - $_[0]->overlap_ns('compute', 'long') - $_[0]{irq}{server};
+		}
+	},
+	flood => {
+		deeds => 'compute 8,roundtrips 700', begin => ['xcause OTHER flood FROM UNTIL'],
+		kinds => ['client-queue'],           ns    => \&others_ns
+	},
+	'wm-holds' => {
+		deeds => 'compute 5', before => 'xcause OTHER hold NOW 700', kinds => ['input-late'],
+		ns    => sub { $_[0]->spans_ns('held') }
+	},
+	hog => {
+		deeds => 'compute 10', begin => ['cause OTHER hog 2 FROM UNTIL'], with => ['nice -n -20'],
+		kinds => ['cpu-contention'], ns => \&no_cpu_ns
+	},
+	storm => {
+		deeds => 'compute 20',    begin => ['cause THIRD storm OTHER 32 20 FROM UNTIL'],
+		with  => ['nice -n -10'], kinds => ['cpu-contention'], by_name => 1, ns => \&no_cpu_ns
+	},
+	pinned => {
+		deeds => 'compute 30', own => 'pinned', begin => ['cause OTHER hog 1 FROM UNTIL'],
+		with  => ['taskset -c 0 nice -n -15'], kinds => ['cpu-contention'], ns => \&no_cpu_ns
+	},
 	# The kernel leaves others 50 ms of each second.
-	'rt-hog' => { deeds => 'compute 5', begin => ['cause OTHER hog 2 FROM UNTIL pin'], with => ['chrt -f 20'], kinds => ['rt-starvation'], ns => \&no_cpu_ns },
-	quota    => { deeds => 'compute 150', own => 'quota', kinds => ['cpu-throttled'], ns => \&held_back_ns },
-	softirq  => { deeds => 'spin 500', own => 'pinned', begin => ['cause OTHER datagrams FROM UNTIL'], with => ['taskset -c 1 nice -n -15 /opt/lab/receive-on-cpu0'],
-		kinds => [qw(irq-time cpu-contention)], parts => \&softirq_parts },
-	dbus     => { deeds => 'dbus org.example.Lab', env => 'DBUS_SESSION_BUS_ADDRESS=unix:path=/tmp/lab-bus', serve => ['dbus org.example.Lab sleep 700'], kinds => ['ipc-wait'], ns => \&served_ns },
-	'disk-read' => { deeds => 'read /srv/lab/document', files => { document => 1_400_000 }, cold => 'document', bps => 2_000_000, kinds => ['disk-io'], ns => sub { waited_ns($_[0], 'read') } },
-	faults   => { deeds => 'fault /srv/lab/document', files => { document => 1_400_000 }, cold => 'document', bps => 2_000_000, kinds => [qw(page-fault-io disk-io)], ns => sub { waited_ns($_[0], 'fault') } },
+	'rt-hog' => {
+		deeds => 'compute 5',    begin => ['cause OTHER hog 2 FROM UNTIL pin'],
+		with  => ['chrt -f 20'], kinds => ['rt-starvation'], ns => \&no_cpu_ns
+	},
+	quota => {
+		deeds => 'compute 150', own => 'quota', kinds => ['cpu-throttled'], ns => \&held_back_ns
+	},
+	softirq => {
+		deeds => 'spin 500', own => 'pinned', begin => ['cause OTHER datagrams FROM UNTIL'],
+		with  => ['taskset -c 1 nice -n -15 /opt/lab/receive-on-cpu0'],
+		kinds => [qw(irq-time cpu-contention)], parts => \&softirq_parts
+	},
+	dbus => {
+		deeds => 'dbus org.example.Lab', env => 'DBUS_SESSION_BUS_ADDRESS=unix:path=/tmp/lab-bus',
+		serve => ['dbus org.example.Lab sleep 700'], kinds => ['ipc-wait'], ns => \&served_ns
+	},
+	'disk-read' => {
+		deeds => 'read /srv/lab/document', files => { document => 1_400_000 }, cold => 'document',
+		bps   => 2_000_000, kinds => ['disk-io'], ns => sub { waited_ns($_[0], 'read') }
+	},
+	faults => {
+		deeds => 'fault /srv/lab/document', files => { document => 1_400_000 }, cold => 'document',
+		bps   => 2_000_000, kinds => [qw(page-fault-io disk-io)],
+		ns    => sub { waited_ns($_[0], 'fault') }
+	},
 	# Not by a slow disk: the emulator lets a large request through and is idle afterwards, so that
 	# nobody is ahead of those that have to wait for it.
-	fsync    => { deeds => 'fsync 40960 /srv/lab/document', files => { document => 40_960, copy => 4096 }, own => 'writes', begin => ['cause OTHER write /srv/lab/copy 1433600 FROM UNTIL'], with => ['/opt/lab/in-group'],
-		kinds => ['disk-io'], ns => sub { waited_ns($_[0], 'fsync') } },
-	memcg    => { deeds => 'grow 90', own => 'memory', kinds => ['memory-reclaim'], ns => sub { $_[0]{reclaimed} } },
-	combined => { deeds => 'ask /tmp/lab-socket,compute 210,sleep 140', serve => ['serve /tmp/lab-socket compute 350'], kinds => ['ipc-wait'],
-		parts => sub { my ($r) = @_; return ([ ['ipc-wait'], 'other', served_ns($r) ], [ ['app-compute'], 'me', $r->cpu_ns('compute') - $r->{irq}{client} ], [ ['timer-sleep'], 'me', $r->spans_ns('sleep') ]) } },
-	'combined-disk' => { deeds => 'read /srv/lab/document,ask /tmp/lab-socket', files => { document => 1_200_000 }, cold => 'document', bps => 2_000_000, serve => ['serve /tmp/lab-socket sleep 250'], kinds => ['disk-io'],
-		parts => sub { my ($r) = @_; return ([ ['disk-io'], 'me', waited_ns($r, 'read') ], [ ['ipc-wait'], 'other', $r->spans_ns('serve') ]) } },
-	'combined-lock' => { deeds => 'flock /dev/shm/lab-lock,thread 500,sleep 300', begin => ['cause OTHER hold flock /dev/shm/lab-lock sleep FROM UNTIL'], kinds => [qw(lock-wait ipc-wait)],
-		parts => sub { my ($r) = @_; return ([ [qw(lock-wait ipc-wait)], 'other', $r->spans_ns('hold') ], [ ['app-compute'], 'me', $r->cpu_ns('thread') - $r->{irq}{client} ], [ ['timer-sleep'], 'me', $r->spans_ns('sleep') ]) } },
-	stopped  => { deeds => 'compute 5', stops => 1, kinds => ['stopped'], ns => sub { $_[0]->spans_ns('stop') } },
+	fsync => {
+		deeds => 'fsync 40960 /srv/lab/document', files => { document => 40_960, copy => 4096 },
+		own   => 'writes', begin => ['cause OTHER write /srv/lab/copy 1433600 FROM UNTIL'],
+		with  => ['/opt/lab/in-group'],
+		kinds => ['disk-io'], ns => sub { waited_ns($_[0], 'fsync') }
+	},
+	memcg => {
+		deeds => 'grow 90', own => 'memory', kinds => ['memory-reclaim'],
+		ns    => sub { $_[0]{reclaimed} }
+	},
+	combined => {
+		deeds => 'ask /tmp/lab-socket,compute 210,sleep 140',
+		serve => ['serve /tmp/lab-socket compute 350'], kinds => ['ipc-wait'],
+		parts => sub {
+			my ($r) = @_;
+			return (
+				[ ['ipc-wait'],    'other', served_ns($r) ],
+				[ ['app-compute'], 'me',    $r->cpu_ns('compute') - $r->{irq}{client} ],
+				[ ['timer-sleep'], 'me',    $r->spans_ns('sleep') ]
+			);
+		}
+	},
+	'combined-disk' => {
+		deeds => 'read /srv/lab/document,ask /tmp/lab-socket', files => { document => 1_200_000 },
+		cold  => 'document', bps => 2_000_000, serve => ['serve /tmp/lab-socket sleep 250'],
+		kinds => ['disk-io'],
+		parts => sub {
+			my ($r) = @_;
+			return (
+				[ ['disk-io'],  'me',    waited_ns($r, 'read') ],
+				[ ['ipc-wait'], 'other', $r->spans_ns('serve') ]
+			);
+		}
+	},
+	'combined-lock' => {
+		deeds => 'flock /dev/shm/lab-lock,thread 500,sleep 300',
+		begin => ['cause OTHER hold flock /dev/shm/lab-lock sleep FROM UNTIL'],
+		kinds => [qw(lock-wait ipc-wait)],
+		parts => sub {
+			my ($r) = @_;
+			return (
+				[ [qw(lock-wait ipc-wait)], 'other', $r->spans_ns('hold') ],
+				[ ['app-compute'],          'me',    $r->cpu_ns('thread') - $r->{irq}{client} ],
+				[ ['timer-sleep'],          'me',    $r->spans_ns('sleep') ]
+			);
+		}
+	},
+	stopped => {
+		deeds => 'compute 5', stops => 1, kinds => ['stopped'],
+		ns    => sub { $_[0]->spans_ns('stop') }
+	},
 );
 my @all;
 for my $kernel (split ' ', $ENV{TIPME_TEST_KERNELS} // '6.12') {
@@ -82,17 +193,24 @@ for my $kernel (split ' ', $ENV{TIPME_TEST_KERNELS} // '6.12') {
 		subtest "Debian's kernel $kernel, $source" => sub { on_kernel($kernel, $source) };
 	}
 }
-diag($_) for split /\n/, Tipme::Lab::Table::head() . join('', map { Tipme::Lab::Table::line($_) } @all) . Tipme::Lab::Table::summary(@all);
+diag($_)
+	for split /\n/,
+	Tipme::Lab::Table::head()
+	. join('', map { Tipme::Lab::Table::line($_) } @all)
+	. Tipme::Lab::Table::summary(@all);
 done_testing;
 
 sub on_kernel {
-	my ($kernel, $source) = @_;
-	my ($payload, $why) = payload($kernel, $source);
+	my ($kernel,  $source) = @_;
+	my ($payload, $why)    = payload($kernel, $source);
 	plan skip_all => $why if !$payload;
 	my $vm = Tipme::VM->new(kernel => $kernel, payload => $payload);
 	is(($vm->run('insmod /opt/lab/tipme.ko'))[1], 0, 'the module loads') if $source eq 'module';
 	my $server = start_recorder($vm);
-	like(scalar $vm->run('tipme status --json'), qr/"source" *: *"kernel_$source"/, 'with that source');
+	like(
+		scalar $vm->run('tipme status --json'), qr/"source" *: *"kernel_$source"/,
+		'with that source'
+	);
 	read_keys($vm, 45, 32);    # x counts, d before it warms up
 	make_disk($vm);
 	make_swap($vm);
@@ -102,7 +220,8 @@ sub on_kernel {
 	# own.
 	$vm->run('echo 0 > /proc/sys/kernel/sched_autogroup_enabled');
 	for my $cause ($ENV{TIPME_LAB_CAUSES} ? split /,/, $ENV{TIPME_LAB_CAUSES} : sort keys %CAUSE) {
-		BAIL_OUT("TIPME_LAB_CAUSES: no cause $cause here: one of @{[ sort keys %CAUSE ]}") if !$CAUSE{$cause};
+		BAIL_OUT("TIPME_LAB_CAUSES: no cause $cause here: one of @{[ sort keys %CAUSE ]}")
+			if !$CAUSE{$cause};
 		to_its_end($cause => sub { staged($vm, $server, $cause, "$kernel $source") });
 		return if !$vm->alive;
 	}
@@ -116,7 +235,8 @@ sub staged {
 	my ($vm, @what) = @_;
 	for my $try (1 .. 3) {
 		my $weak_ms = on_cause($vm, @what) or return;
-		diag sprintf '%s: answered after %d ms, says the observer: %s', $what[1], $weak_ms, $try < 3 ? 'staged again' : 'given up';
+		diag sprintf '%s: answered after %d ms, says the observer: %s', $what[1], $weak_ms,
+			$try < 3 ? 'staged again' : 'given up';
 	}
 	fail('staged: the key is answered late');
 }
@@ -129,49 +249,83 @@ sub on_cause {
 	end_all($vm);
 	slow_disk($vm, 0);
 	my $cause = $CAUSE{$name};
-	my $r = bless { spans => [], server => $server, cause => $cause, name => $name }, 'Tipme::Lab::Run';
-	$vm->run('rm -f /tmp/lab-socket* /dev/shm/truth /dev/shm/seen; install -m 666 /dev/null /dev/shm/truth; install -m 666 /dev/null /dev/shm/lab-lock; : > /dev/shm/keys');
-	my $n = 0;
+	my $r     = bless { spans => [], server => $server, cause => $cause, name => $name },
+		'Tipme::Lab::Run';
+	$vm->run(
+		'rm -f /tmp/lab-socket* /dev/shm/truth /dev/shm/seen; install -m 666 /dev/null /dev/shm/truth; install -m 666 /dev/null /dev/shm/lab-lock; : > /dev/shm/keys'
+	);
+	my $n   = 0;
 	my $env = $cause->{env} // '';
-	limit_writes($vm) if ($cause->{own} // '') eq 'writes';
+	limit_writes($vm)                if ($cause->{own} // '') eq 'writes';
 	make_files($vm, $cause->{files}) if $cause->{files};
+
 	if ($env =~ /unix:path=(\S+)/) {
-		$vm->run("rm -f $1; setsid $AS_USER dbus-daemon --session --nofork --nopidfile --address=unix:path=$1 > /dev/null 2>&1 &");
+		$vm->run(
+			"rm -f $1; setsid $AS_USER dbus-daemon --session --nofork --nopidfile --address=unix:path=$1 > /dev/null 2>&1 &"
+		);
 		$vm->wait_for('there is a message bus', "test -S $1");
 	}
 	for my $serve (@{ $cause->{serve} // [] }) {
-		$vm->run("setsid $AS_USER $env /opt/lab/cause " . ($n++ ? $THIRD : $OTHER) . " $serve >/dev/null 2>&1 &");
+		$vm->run( "setsid $AS_USER $env /opt/lab/cause "
+				. ($n++ ? $THIRD : $OTHER)
+				. " $serve >/dev/null 2>&1 &");
 		$vm->wait_for('the helper is ready', "test \$(grep -c ^ready /dev/shm/truth) = $n");
 	}
-	$vm->run("LAB_SERVER=$server setsid $AS_USER $env /opt/lab/lab-client -n $ME -d '$cause->{deeds}' >/dev/null 2>&1 &");
-	my ($pid) = $vm->wait_for('the client runs', "pgrep -n -x -r D,R,S $ME") =~ /(\d+)/;
-	my ($window) = $vm->wait_for('it has a window', $vm->as_user('xwininfo -root -tree | grep tipme-stage | grep -v XTerm')) =~ /(0x[0-9a-f]+)/;
+	$vm->run(
+		"LAB_SERVER=$server setsid $AS_USER $env /opt/lab/lab-client -n $ME -d '$cause->{deeds}' >/dev/null 2>&1 &"
+	);
+	my ($pid)    = $vm->wait_for('the client runs', "pgrep -n -x -r D,R,S $ME") =~ /(\d+)/;
+	my ($window) = $vm->wait_for(
+		'it has a window',
+		$vm->as_user('xwininfo -root -tree | grep tipme-stage | grep -v XTerm')
+	) =~ /(0x[0-9a-f]+)/;
 	my ($tipmed) = $vm->run('pgrep -o -x tipmed') =~ /(\d+)/;
-	$vm->run("setsid chrt -f 58 $AS_USER /opt/lab/observer $window $pid $server $tipmed > /dev/shm/seen 2>/dev/null &");
+	$vm->run(
+		"setsid chrt -f 58 $AS_USER /opt/lab/observer $window $pid $server $tipmed > /dev/shm/seen 2>/dev/null &"
+	);
 	$vm->wait_for('the observer looks', 'grep -q ready /dev/shm/seen');
 	$vm->run("taskset -a -p -c 0 $pid") if ($cause->{own} // '') eq 'pinned';
 	# The machine's systemd may take the controller away again that none of its units uses.
-	if (($cause->{own} // '') eq 'quota') { $vm->wait_for('the quota is set', "cd /sys/fs/cgroup && echo +cpu > cgroup.subtree_control && mkdir -p lab && echo '20000 100000' > lab/cpu.max && echo $pid > lab/cgroup.procs && cd /") }
+	if (($cause->{own} // '') eq 'quota') {
+		$vm->wait_for(
+			'the quota is set',
+			"cd /sys/fs/cgroup && echo +cpu > cgroup.subtree_control && mkdir -p lab && echo '20000 100000' > lab/cpu.max && echo $pid > lab/cgroup.procs && cd /"
+		);
+	}
 	$vm->run("echo $pid > /sys/fs/cgroup/lab/cgroup.procs") if ($cause->{own} // '') eq 'writes';
-	$vm->wait_for('the limit of memory is set', "cd /sys/fs/cgroup && echo +memory > cgroup.subtree_control && mkdir -p lab && echo 24M > lab/memory.max && echo $pid > lab/cgroup.procs && cd /") if ($cause->{own} // '') eq 'memory';
+	$vm->wait_for(
+		'the limit of memory is set',
+		"cd /sys/fs/cgroup && echo +memory > cgroup.subtree_control && mkdir -p lab && echo 24M > lab/memory.max && echo $pid > lab/cgroup.procs && cd /"
+	) if ($cause->{own} // '') eq 'memory';
 	$vm->run("echo $pid $server $tipmed > /dev/shm/pids");
 	$vm->press(qw(d d d));
 	make_cold($vm, $cause->{cold}, $pid) if $cause->{cold};
-	slow_disk($vm, $cause->{bps}) if $cause->{bps};
+	slow_disk($vm, $cause->{bps})        if $cause->{bps};
 	my $reclaimed = ($cause->{own} // '') eq 'memory' ? reclaimed($vm, $pid) : undef;
-	my $at = int(now($vm) * 1e9);
-	my $ahead = $at - int(Time::HiRes::time() * 1e9);
-	if ($cause->{before}) { begin($vm, $cause->{before}, $at); $vm->wait_for('it is ready', 'grep -q ^ready /dev/shm/truth'); sleep 2 }
+	my $at        = int(now($vm) * 1e9);
+	my $ahead     = $at - int(Time::HiRes::time() * 1e9);
+
+	if ($cause->{before}) {
+		begin($vm, $cause->{before}, $at);
+		$vm->wait_for('it is ready', 'grep -q ^ready /dev/shm/truth');
+		sleep 2;
+	}
 	# Of very many interrupts the trace events would be the greater part; there the client sees
 	# itself when it does not work.
-	$vm->run('echo ' . ($name eq 'softirq' ? 0 : 1) . ' > /sys/kernel/tracing/instances/lab/tracing_on');
-	my @began = map { begin($vm, $cause->{begin}[$_], $at, $cause->{with} ? $cause->{with}[$_] : undef) } 0 .. $#{ $cause->{begin} // [] };
+	$vm->run(
+		'echo ' . ($name eq 'softirq' ? 0 : 1) . ' > /sys/kernel/tracing/instances/lab/tracing_on');
+	my @began =
+		map { begin($vm, $cause->{begin}[$_], $at, $cause->{with} ? $cause->{with}[$_] : undef) }
+		0 .. $#{ $cause->{begin} // [] };
 	$r->{until} = $at + $LEAD_NS + $LASTS_NS if @began;
 	# By our own clock, which goes as fast: whoever asks the machine now has to wait for its CPUs
 	# until the cause is over.
-	if (@began) { sleep 0.1 while Time::HiRes::time() * 1e9 + $ahead < $at + $LEAD_NS + $BEFORE_KEY_NS }
+	if (@began) {
+		sleep 0.1 while Time::HiRes::time() * 1e9 + $ahead < $at + $LEAD_NS + $BEFORE_KEY_NS;
+	}
 	if ($cause->{stops}) {
-		my $stop = 'use Time::HiRes qw(clock_gettime sleep CLOCK_MONOTONIC); sub t { int(clock_gettime(CLOCK_MONOTONIC) * 1e9) } my $p = shift; my $f = t(); kill STOP => $p; sleep 1.5; kill CONT => $p; printf "span stop %d %d %d %d 0\n", $p, $p, $f, t()';
+		my $stop =
+			'use Time::HiRes qw(clock_gettime sleep CLOCK_MONOTONIC); sub t { int(clock_gettime(CLOCK_MONOTONIC) * 1e9) } my $p = shift; my $f = t(); kill STOP => $p; sleep 1.5; kill CONT => $p; printf "span stop %d %d %d %d 0\n", $p, $p, $f, t()';
 		$vm->run("setsid perl -e '$stop' $pid >> /dev/shm/truth &");
 		sleep 0.3;
 	}
@@ -179,11 +333,22 @@ sub on_cause {
 	# To look what the client does would be one more who wants a CPU.
 	if (@began) { sleep 0.1 while Time::HiRes::time() * 1e9 + $ahead < $r->{until} }
 	my ($last) = $cause->{deeds} =~ /(?:^|.*,)(\w+)/;
-	$vm->wait_for('the client has answered', "tail -n 5 /dev/shm/truth; grep -q '^span $last' /dev/shm/truth" . (@began ? ' && grep ^span /dev/shm/truth | cut -d" " -f3 | sort -u | grep -qv "^' . $pid . '$"' : ''));
+	$vm->wait_for(
+		'the client has answered',
+		"tail -n 5 /dev/shm/truth; grep -q '^span $last' /dev/shm/truth"
+			. (
+			@began
+			? ' && grep ^span /dev/shm/truth | cut -d" " -f3 | sort -u | grep -qv "^' . $pid . '$"'
+			: ''
+			)
+	);
 	sleep 0.7;
-	slow_disk($vm, 0) if $cause->{bps};
+	slow_disk($vm, 0)                                   if $cause->{bps};
 	$r->{reclaimed} = reclaimed($vm, $pid) - $reclaimed if defined $reclaimed;
-	return fail('staged: the kernel has held nobody back for the quota: ' . $vm->run('cat /sys/fs/cgroup/lab/cpu.max')) if ($cause->{own} // '') eq 'quota' && $vm->run('cat /sys/fs/cgroup/lab/cpu.stat') !~ /^nr_throttled [1-9]/m;
+	return fail('staged: the kernel has held nobody back for the quota: '
+			. $vm->run('cat /sys/fs/cgroup/lab/cpu.max'))
+		if ($cause->{own} // '') eq 'quota'
+		&& $vm->run('cat /sys/fs/cgroup/lab/cpu.stat') !~ /^nr_throttled [1-9]/m;
 	judge($vm, $r, $pid, $where);
 	end_all($vm);
 	return $r->{weak_ms};
@@ -192,14 +357,22 @@ sub on_cause {
 # On a slow machine a process takes its time to die; the next client must not be taken for this one.
 sub end_all {
 	my ($vm) = @_;
-	$vm->wait_for('all have ended', "pkill -KILL -x '$ME|$OTHER|$THIRD|observer'; sleep 0.3; ! ps -C $ME,$OTHER,$THIRD,observer -o state= | grep -q '[^Z ]'");
-	$vm->run('pkill -f "^dbus-daemon.*path=/tmp/lab-bus"; rm -f /srv/lab/*; rmdir /sys/fs/cgroup/lab 2>/dev/null; true');
+	$vm->wait_for(
+		'all have ended',
+		"pkill -KILL -x '$ME|$OTHER|$THIRD|observer'; sleep 0.3; ! ps -C $ME,$OTHER,$THIRD,observer -o state= | grep -q '[^Z ]'"
+	);
+	$vm->run(
+		'pkill -f "^dbus-daemon.*path=/tmp/lab-bus"; rm -f /srv/lab/*; rmdir /sys/fs/cgroup/lab 2>/dev/null; true'
+	);
 }
 
 # Starts what makes the client wait, some time after AT.
 sub begin {
 	my ($vm, $what, $at, $with) = @_;
-	my %word = (NOW => $at, OTHER => $OTHER, THIRD => $THIRD, FROM => $at + $LEAD_NS, LATER => $at + $LEAD_NS + 10_000_000, UNTIL => $at + $LEAD_NS + $LASTS_NS);
+	my %word = (
+		NOW => $at, OTHER => $OTHER, THIRD => $THIRD, FROM => $at + $LEAD_NS,
+		LATER => $at + $LEAD_NS + 10_000_000, UNTIL => $at + $LEAD_NS + $LASTS_NS
+	);
 	$what =~ s/\b(NOW|OTHER|THIRD|FROM|LATER|UNTIL)\b/$word{$1}/g;
 	$with //= '';
 	$vm->run("setsid $with $AS_USER /opt/lab/$what >/dev/null 2>&1 &");
@@ -209,7 +382,8 @@ sub begin {
 # Those in between report spans, too: what the first in the list did.
 sub served_ns {
 	my ($r) = @_;
-	my ($last) = sort { $a <=> $b } map { $_->{pid} } grep { $_->{what} eq 'serve' } @{ $r->{spans} };
+	my ($last) =
+		sort { $a <=> $b } map { $_->{pid} } grep { $_->{what} eq 'serve' } @{ $r->{spans} };
 	@{ $r->{spans} } = grep { $_->{what} ne 'serve' || $_->{pid} == $last } @{ $r->{spans} };
 	return $r->spans_ns('serve') - $r->{irq}{helper};
 }
@@ -222,7 +396,10 @@ sub waited_ns { my ($r, $what) = @_; return $r->spans_ns($what) - $r->cpu_ns($wh
 sub softirq_parts {
 	my ($r) = @_;
 	my $own = $r->cpu_ns('spin');
-	return sort { $b->[2] <=> $a->[2] } [ [qw(irq-time cpu-contention)], 'softirq', $r->spans_ns('spin') - $own ], [ ['app-compute'], 'me', $own ];
+	return
+		sort { $b->[2] <=> $a->[2] }
+		[ [qw(irq-time cpu-contention)], 'softirq', $r->spans_ns('spin') - $own ],
+		[ ['app-compute'], 'me', $own ];
 }
 
 # All that the client computed: on an emulated CPU, drawing its answer counts, too.
@@ -232,42 +409,67 @@ sub client_ns { return $_[0]{by_client} - $_[0]{irq}{client} }
 # server's clock.
 sub others_ns { my ($r) = @_; return $r->cpu_ns('others') - $r->{irq}{server} }
 
-sub until_ns { my ($r) = @_; my $to = $r->{until} < $r->{answer_ns} ? $r->{until} : $r->{answer_ns}; return $to > $r->{press_ns} ? $to - $r->{press_ns} - not_theirs_ns($r) : 0 }
+sub until_ns {
+	my ($r) = @_;
+	my $to  = $r->{until} < $r->{answer_ns} ? $r->{until} : $r->{answer_ns};
+	return $to > $r->{press_ns} ? $to - $r->{press_ns} - not_theirs_ns($r) : 0;
+}
 
 # What interrupts, and the recorder itself, had while others had the CPUs; of two CPUs it is one
 # that the client waits for.
-sub not_theirs_ns { my ($r) = @_; return ($r->{irq}{others} + $r->{irq}{helper} + $r->{recorder}) / $CPUS }
+sub not_theirs_ns {
+	my ($r) = @_;
+	return ($r->{irq}{others} + $r->{irq}{helper} + $r->{recorder}) / $CPUS;
+}
 
 # Neither client nor server worked, nor was it interrupts or the recorder who kept it waiting.
-sub no_cpu_ns { my ($r) = @_; my $ns = $r->{answer_ns} - $r->{press_ns} - $r->{worked} - not_theirs_ns($r); return $ns > 0 ? $ns : 0 }
+sub no_cpu_ns {
+	my ($r) = @_;
+	my $ns = $r->{answer_ns} - $r->{press_ns} - $r->{worked} - not_theirs_ns($r);
+	return $ns > 0 ? $ns : 0;
+}
 
 # Who is held back by a quota waits on no CPU that an interrupt could take.
-sub held_back_ns { my ($r) = @_; my $ns = $r->{answer_ns} - $r->{press_ns} - $r->{worked}; return $ns > 0 ? $ns : 0 }
+sub held_back_ns {
+	my ($r) = @_;
+	my $ns = $r->{answer_ns} - $r->{press_ns} - $r->{worked};
+	return $ns > 0 ? $ns : 0;
+}
 
 # { client, server, helper, others }: for how long interrupts took their time
 sub read_interrupts {
 	my ($vm, $r, $pid) = @_;
-	my %of = map { $_ => 'client' } split ' ', $vm->run("ls /proc/$pid/task; echo @{[ map { $_->{tid} } grep { $_->{pid} == $pid } @{ $r->{spans} } ]}");
+	my %of = map { $_ => 'client' } split ' ',
+		$vm->run(
+		"ls /proc/$pid/task; echo @{[ map { $_->{tid} } grep { $_->{pid} == $pid } @{ $r->{spans} } ]}"
+		);
 	$of{$_} = 'server' for split ' ', $vm->run("ls /proc/$r->{server}/task");
-	$of{ $_->{tid} } = 'helper' for grep { $_->{pid} != $pid && $_->{pid} != $r->{server} } @{ $r->{spans} };
+	$of{ $_->{tid} } = 'helper'
+		for grep { $_->{pid} != $pid && $_->{pid} != $r->{server} } @{ $r->{spans} };
 	$r->{irq} = { client => 0, server => 0, helper => 0, others => 0 };
-	for (split /\n/, $vm->run("/opt/lab/interrupted $r->{press_ns} $r->{answer_ns}")) { /^(\d+) (\d+)$/ and $r->{irq}{ $of{$1} // 'others' } += $2 }
+	for (split /\n/, $vm->run("/opt/lab/interrupted $r->{press_ns} $r->{answer_ns}")) {
+		/^(\d+) (\d+)$/ and $r->{irq}{ $of{$1} // 'others' } += $2;
+	}
 	return;
 }
 
 sub judge {
 	my ($vm, $r, $pid, $where) = @_;
 	my ($press, @before) = $vm->run('tail -n 1 /dev/shm/keys') =~ /(\d{6,}) (\d+) (\d+) (\d+)/;
-	ok($press, 'the key was read from its device') or return diag scalar $vm->run('cat /dev/shm/keys');
-	return fail('staged: the key came when the cause was over') if $r->{until} && $press > $r->{until};
-	my @seen = grep { $_->[0] > $press } map { [ (split ' ')[ 0, 5, 6, 7 ] ] } grep { /^\d/ } split /\n/, $vm->run('cat /dev/shm/seen');
+	ok($press, 'the key was read from its device')
+		or return diag scalar $vm->run('cat /dev/shm/keys');
+	return fail('staged: the key came when the cause was over')
+		if $r->{until} && $press > $r->{until};
+	my @seen =
+		grep { $_->[0] > $press } map { [ (split ' ')[ 0, 5, 6, 7 ] ] } grep {/^\d/} split /\n/,
+		$vm->run('cat /dev/shm/seen');
 	ok(@seen, 'the window changed') or return;
 	my ($answer, @after) = @{ $seen[-1] };
 	return $r->{weak_ms} = ($answer - $press) / 1e6 if $answer - $press < $FELT_NS;
 	@$r{qw(press_ns answer_ns)} = ($press, $answer);
-	$r->{by_client} = $after[0] - $before[0];
-	$r->{worked} = $r->{by_client} + $after[1] - $before[1];
-	$r->{recorder} = $after[2] - $before[2];
+	$r->{by_client}             = $after[0] - $before[0];
+	$r->{worked}                = $r->{by_client} + $after[1] - $before[1];
+	$r->{recorder}              = $after[2] - $before[2];
 	my $truth = tempdir(CLEANUP => 1) . '/truth';
 	open my $h, '>', $truth or BAIL_OUT("$truth: $!");
 	print {$h} scalar $vm->run('cat /dev/shm/truth');
@@ -276,22 +478,51 @@ sub judge {
 	$r->read_spans;
 	read_interrupts($vm, $r, $pid);
 	my ($helper) = $vm->run("pgrep -o -x -r D,R,S,T $OTHER") =~ /(\d+)/;
-	my %helpers = map { $_ => 1 } $helper // map { $_->{pid} } grep { $_->{pid} != $pid } @{ $r->{spans} };
-	my %who = (me => { comm => $ME, pids => { $pid => 1 } }, other => { comm => $OTHER, pids => \%helpers, by_name => $r->{cause}{by_name} },
-		softirq => { comm => 'softirq', pids => { %helpers, $pid => 1 }, by_name => 1 });
+	my %helpers  = map { $_ => 1 } $helper
+		// map { $_->{pid} } grep { $_->{pid} != $pid } @{ $r->{spans} };
+	my %who = (
+		me      => { comm => $ME,       pids => { $pid => 1 } },
+		other   => { comm => $OTHER,    pids => \%helpers, by_name => $r->{cause}{by_name} },
+		softirq => { comm => 'softirq', pids => { %helpers, $pid => 1 }, by_name => 1 }
+	);
 	my $cause = $r->{cause};
-	my $all = $answer - $press;
-	my @parts = $cause->{parts} ? $cause->{parts}->($r) : [ $cause->{kinds}, $cause->{serve} || $cause->{begin} || $cause->{before} ? 'other' : 'me', $cause->{ns}->($r) ];
-	my %truth = (kinds => $parts[0][0], interval => { start_ns => $press, end_ns => $answer }, waited_for_cpu_ns => 0,
-		parts => [ map { { kinds => $_->[0], who => $who{ $_->[1] }, ns => $_->[2], share => $_->[2] / $all } } @parts ]);
-	my $t0 = Time::HiRes::time();
-	my $d = diagnose($vm, hot_key($vm), $press + 1_000_000) or return;
-	my $result = { cause => $r->{name}, client => 'own', event => 'key', seed => $where, truth => \%truth, verdict => $d->{verdict}, interval => $d->{interval}, seconds_to_verdict => Time::HiRes::time() - $t0, %{ Tipme::Lab::compare(\%truth, $d) } };
+	my $all   = $answer - $press;
+	my @parts =
+		  $cause->{parts}
+		? $cause->{parts}->($r)
+		: [
+		$cause->{kinds},
+		$cause->{serve} || $cause->{begin} || $cause->{before} ? 'other' : 'me',
+		$cause->{ns}->($r)
+		];
+	my %truth = (
+		kinds             => $parts[0][0], interval => { start_ns => $press, end_ns => $answer },
+		waited_for_cpu_ns => 0,
+		parts             => [
+			map {
+				{ kinds => $_->[0], who => $who{ $_->[1] }, ns => $_->[2], share => $_->[2] / $all }
+			} @parts
+		]
+	);
+	my $t0     = Time::HiRes::time();
+	my $d      = diagnose($vm, hot_key($vm), $press + 1_000_000) or return;
+	my $result = {
+		cause   => $r->{name},    client => 'own', event => 'key', seed => $where, truth => \%truth,
+		verdict => $d->{verdict}, interval => $d->{interval},
+		seconds_to_verdict => Time::HiRes::time() - $t0, %{ Tipme::Lab::compare(\%truth, $d) }
+	};
 	$result->{named} .= ", $where" if defined $result->{named};
 	push @all, $result;
 	# At once, too: a run that does not come to its end has shown something.
 	note(Tipme::Lab::Table::line($result));
-	diag(sprintf '%s: %d ms; truth %s ms; %s', $r->{name}, $all / 1e6, join(', ', map { sprintf '%s %s %d', $_->[0][0], $_->[1], $_->[2] / 1e6 } @parts), join ', ', map { sprintf '%s %s %.0f ms', $_->{kind}, $_->{comm} // '?', $_->{ns} / 1e6 } grep { $_ } @{ $d->{totals}{blamed} }[ 0 .. 4 ]) if ($result->{share_error} // 0) > 5;
-	ok($result->{right}, "named: $d->{verdict}{sentence}") or diag("truth: $r->{name}; $result->{why}");
+	diag(
+		sprintf '%s: %d ms; truth %s ms; %s', $r->{name}, $all / 1e6,
+		join(', ', map { sprintf '%s %s %d', $_->[0][0], $_->[1], $_->[2] / 1e6 } @parts),
+		join ', ',
+		map      { sprintf '%s %s %.0f ms', $_->{kind}, $_->{comm} // '?', $_->{ns} / 1e6 }
+			grep {$_} @{ $d->{totals}{blamed} }[ 0 .. 4 ]
+	) if ($result->{share_error} // 0) > 5;
+	ok($result->{right}, "named: $d->{verdict}{sentence}")
+		or diag("truth: $r->{name}; $result->{why}");
 	return;
 }

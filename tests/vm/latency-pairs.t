@@ -72,8 +72,7 @@ sub in_turns {
 		my $us = $round->{us};
 		diag "$name, pair ", scalar @rounds, ' of ', PAIRS, ': ', join '; ', map {
 			"$_: " . join ', ',
-				map {"$_->[0] and $_->[1] us"}
-				@{ $us->{$_} }
+				map {"$_->[0] and $_->[1] us"} @{ $us->{$_} }
 		} sort keys %$us;
 	}
 	$ended and diag "$name: told to end after ", scalar @rounds, ' pairs';
@@ -120,7 +119,8 @@ sub of_all {
 	}
 	diag "$name: ours, median of the turns' medians: ", join ', ',
 		map {
-		sprintf '%s %d us', $_, (sort { $a <=> $b } @{ $ours{$_} })[ @{ $ours{$_} } / 2 ]
+		sprintf '%s %d us', $_,
+			(sort { $a <=> $b } @{ $ours{$_} })[ @{ $ours{$_} } / 2 ]
 		}
 		sort keys %ours;
 	for my $who (sort keys %busy) {
@@ -138,7 +138,8 @@ sub kept {
 	open my $in, '<', $file or return;
 	my @kept = grep { "$_->{part} $_->{seconds} $_->{kernel}" eq "$name $S $kernel" }
 		map {
-		eval { Cpanel::JSON::XS->new->decode($_) } // ()
+		eval { Cpanel::JSON::XS->new->decode($_) }
+			// ()
 		} <$in>;
 	@kept and diag "$name: ", scalar @kept, " pairs lie in $file";
 	return splice @kept, 0, PAIRS;

@@ -42,7 +42,7 @@ my %PLANTED = (
 my %IN_THREADS = map { $_ => 1 } qw(softirq rcu printk);
 # A client that computes for a tenth of its cycle, and what it has beside it.
 my $CLIENT = '2x4:0.4';
-my %LOAD = (
+my %LOAD   = (
 	nothing => 'sleep 1000',
 	packing => 'while :; do gzip -c /usr/bin/perl; done > /dev/null',
 	files => 'while :; do dd if=/dev/zero of=/tmp/copied bs=64k count=200 2> /dev/null; sync; done',
@@ -96,11 +96,12 @@ sub payload {
 
 sub on_kernel {
 	my ($kernel) = @_;
-	my $patched = patched($kernel);
-	my %how =
-		$patched
-		? (kernel => $kernel =~ s/-.*//r, boot => $patched,
-		memory_mb => $kernel =~ /debug/ ? 2560 : 1536)
+	my $patched  = patched($kernel);
+	my %how      = $patched
+		? (
+		kernel => $kernel =~ s/-.*//r, boot => $patched,
+		memory_mb => $kernel =~ /debug/ ? 2560 : 1536
+		)
 		: (kernel => $kernel);
 	# What the host takes from a client while it computes is no load of the machine's.
 	$how{nice} = -10 if wanted('model');
@@ -119,7 +120,7 @@ sub on_kernel {
 	Tipme::Desktop::no_complaint($vm);
 	is(
 		scalar $vm->run(
-			'dmesg | grep -E "general protection|possible .* deadlock|KASAN: |INFO: '
+				  'dmesg | grep -E "general protection|possible .* deadlock|KASAN: |INFO: '
 				. '(task|rcu)|inconsistent lock|sleeping function"'
 		),
 		'',
@@ -191,25 +192,30 @@ sub planted {
 sub caused {
 	my ($vm, $how, $source) = @_;
 	my ($begin, $end) = (
-		"rmmod tipme_culprit 2> /dev/null; dmesg -n 8; insmod /tipme_culprit.ko off_us=4000 "
+			  "rmmod tipme_culprit 2> /dev/null; dmesg -n 8; insmod /tipme_culprit.ko off_us=4000 "
 			. "every_ms=20 how=$how",
 		'rmmod tipme_culprit; dmesg -n 4'
 	);
 	# Somebody leaves holes, another asks for them to be closed.
 	($begin, $end) = (
-		'rmmod tipme_culprit 2> /dev/null; (while :; do dd if=/dev/zero of=/tmp/holes bs=64k '
+			  'rmmod tipme_culprit 2> /dev/null; (while :; do dd if=/dev/zero of=/tmp/holes bs=64k '
 			. "count=400 2> /dev/null; done) & D=\$!\nchrt -f 95 taskset -c 1 perl -e 'for (;;) { "
 			. 'open my $f, q(>), q(/proc/sys/vm/compact_memory) or die; print {$f} 1; close $f; '
 			. "select undef, undef, undef, 0.02 }' & C=\$!",
 		'kill $C $D; wait $C $D; rm -f /tmp/holes'
 	) if $how eq 'compaction';
-	my ($out) = $vm->run("$begin\n/tipme-latency record --source $source -d 6 --period 4000 "
-			. "--threshold 1000 --sample 200 -o /tmp/p.json > /tmp/p.txt 2>&1; $end; cat /tmp/p.txt");
+	my ($out) =
+		$vm->run("$begin\n/tipme-latency record --source $source -d 6 --period 4000 "
+			. "--threshold 1000 --sample 200 -o /tmp/p.json > /tmp/p.txt 2>&1; $end; cat /tmp/p.txt"
+		);
 	my $r      = result($vm, '/tmp/p.json') // {};
 	my %p      = %{ $r->{places} // {} };
 	my @places = sort { $p{$b}{samples} <=> $p{$a}{samples} || $a cmp $b } keys %p;
 	my ($rank) = grep { $places[$_] =~ $PLANTED{$how} } 0 .. $#places;
-	my @trees  = grep { grep { s/[+]0x[0-9a-f\/x]+//r =~ $PLANTED{$how} } @$_ }
+	my @trees  = grep {
+		grep { s/[+]0x[0-9a-f\/x]+//r =~ $PLANTED{$how} }
+			@$_
+		}
 		map { $_->{stack} } map { @{ $_->{samples} } } @{ $r->{causes} // [] };
 	my ($tree) = sort { @$b <=> @$a } @trees;
 	diag "$source, $how: rank ", defined $rank ? $rank + 1 : 'none', ' of ', scalar @places,
@@ -244,8 +250,10 @@ sub model {
 			close $out;
 			my $late = mttf_late($file);
 			my ($least, $most) = poisson_interval($late // 0);
-			ok(defined $late && $least <= $m->{missed_most} && $most >= $m->{missed_least},
-				'... and by mttf');
+			ok(
+				defined $late && $least <= $m->{missed_most} && $most >= $m->{missed_least},
+				'... and by mttf'
+			);
 			diag sprintf
 				'%s beside %s: %d missed, %d predicted, %s by mttf, of %d; the longest %.1f ms',
 				$how, $load, @$m{qw(missed predicted)}, $late // 'none', @$m{qw(cycles longest_ms)};
@@ -257,8 +265,8 @@ sub model {
 # How many of its latencies were above the client's slack.
 sub mttf_late {
 	my ($file) = @_;
-	my $said = qx{"$ENV{TIPME_BUILDDIR}/tipme" latency mttf "$file" --client $CLIENT --json};
-	my $o = eval { Cpanel::JSON::XS->new->decode($said) } or diag($said), return;
+	my $said   = qx{"$ENV{TIPME_BUILDDIR}/tipme" latency mttf "$file" --client $CLIENT --json};
+	my $o      = eval { Cpanel::JSON::XS->new->decode($said) } or diag($said), return;
 	return $o->{clients}[0]{late};
 }
 
@@ -291,15 +299,22 @@ sub stages {
 		# Read in order of stages while the driver runs: a few may be on their way.
 		my $expiries = $s{irq}{count} + $s{irq}{skipped};
 		my $due      = SECONDS * 1e6 / PERIOD_US;
-		cmp_ok(abs($expiries - $due), '<', $due / 8,
-			'as many expiries as there is time for, measured or passed')
-			or diag $expiries;
-		cmp_ok(abs($s{irq}{count} - $s{deferred}{count} - $s{deferred}{skipped}), '<=', 50,
-			'each interrupt deferred work, or found it still under way');
-		cmp_ok(abs($s{deferred}{count} - $s{high}{count} - $s{high}{skipped}), '<=', 50,
-			'and that woke the high thread, or found it still on its way');
-		cmp_ok(abs($s{high}{count} - $s{total_high}{count}), '<=', 50,
-			'each of its latencies has a sum');
+		cmp_ok(
+			abs($expiries - $due), '<', $due / 8,
+			'as many expiries as there is time for, measured or passed'
+		) or diag $expiries;
+		cmp_ok(
+			abs($s{irq}{count} - $s{deferred}{count} - $s{deferred}{skipped}), '<=', 50,
+			'each interrupt deferred work, or found it still under way'
+		);
+		cmp_ok(
+			abs($s{deferred}{count} - $s{high}{count} - $s{high}{skipped}), '<=', 50,
+			'and that woke the high thread, or found it still on its way'
+		);
+		cmp_ok(
+			abs($s{high}{count} - $s{total_high}{count}), '<=', 50,
+			'each of its latencies has a sum'
+		);
 		cmp_ok($s{total_high}{sum_ns}, '>=', $s{high}{sum_ns}, 'which is more than its last part');
 		cmp_ok($s{user}{count},        '>',  100, 'the thread in user space was measured');
 	}
@@ -311,11 +326,14 @@ sub compare {
 	my ($r, $cyclic) = @_;
 	for my $cpu (0, 1) {
 		my $theirs = of_cyclictest($cyclic, $cpu);
-		cmp_ok(total($theirs), '>', (SECONDS - 4) * 1e6 / PERIOD_US / 4,
-			"cyclictest has measured CPU $cpu")
-			or diag($cyclic), next;
-		alike("CPU $cpu, timer to user space", of_stage($r, $cpu, 'total_user'), $theirs,
-			'cyclictest');
+		cmp_ok(
+			total($theirs), '>', (SECONDS - 4) * 1e6 / PERIOD_US / 4,
+			"cyclictest has measured CPU $cpu"
+		) or diag($cyclic), next;
+		alike(
+			"CPU $cpu, timer to user space", of_stage($r, $cpu, 'total_user'), $theirs,
+			'cyclictest'
+		);
 	}
 }
 
@@ -336,9 +354,10 @@ END
 		for ([ 'irq', 'IRQ' ], [ 'total_high', 'Thr' ]) {
 			my ($ours, $theirs) =
 				(of_stage($r, $cpu, $_->[0]), of_rtla($out, sprintf '%s-%03d', $_->[1], $cpu));
-			cmp_ok(total($theirs), '>', (SECONDS - 3) * 1e6 / PERIOD_US / 4,
-				"timerlat has measured $_->[1] of CPU $cpu")
-				or diag($out), next;
+			cmp_ok(
+				total($theirs), '>', (SECONDS - 3) * 1e6 / PERIOD_US / 4,
+				"timerlat has measured $_->[1] of CPU $cpu"
+			) or diag($out), next;
 			alike("CPU $cpu, $_->[0]", $ours, $theirs, 'timerlat');
 		}
 	}
@@ -348,22 +367,27 @@ sub causes {
 	my ($r) = @_;
 	is($r->{sampler}, 'nmi_ipi', 'without performance counters, another CPU sends NMIs');
 	cmp_ok($r->{causes_seen}, '>', 0, 'latencies over the threshold have their causes');
-# The emulator's own pauses are longer than 2 ms, and most samples are of an idle CPU then: the
-# longest latencies are not the culprit's.
+	# The emulator's own pauses are longer than 2 ms, and most samples are of an idle CPU then: the
+	# longest latencies are not the culprit's.
 	my %p         = %{ $r->{places} };
 	my @off       = sort { $p{$b}{irqs_off} <=> $p{$a}{irqs_off} || $a cmp $b } keys %p;
 	my ($culprit) = grep {/^(?:\w+ < ){0,2}culprit_keeps_interrupts_off \[tipme_culprit\]/}
 		@off[ 0 .. (@off < 10 ? $#off : 9) ];
-	ok($culprit,
-		'the function that keeps interrupts off is among the first ten where they were off')
-		or diag join "\n", map {"$p{$_}{irqs_off} $_"} @off[ 0 .. 9 ];
+	ok(
+		$culprit,
+		'the function that keeps interrupts off is among the first ten where they were off'
+	) or diag join "\n", map {"$p{$_}{irqs_off} $_"} @off[ 0 .. 9 ];
 	cmp_ok($p{ $culprit // '' }{irqs_off} // 0, '>=', 5, 'with some samples');
 	# Its first and last instructions run with interrupts on.
-	cmp_ok($p{ $culprit // '' }{irqs_off} // 0, '>=', ($p{ $culprit // '' }{samples} // 0) * 0.7,
-		'and seen with interrupts off');
-	is($r->{samples_seen},
+	cmp_ok(
+		$p{ $culprit // '' }{irqs_off} // 0, '>=', ($p{ $culprit // '' }{samples} // 0) * 0.7,
+		'and seen with interrupts off'
+	);
+	is(
+		$r->{samples_seen},
 		$r->{samples_user} + $r->{samples_unplaced} + sum(0, map { $_->{samples} } values %p),
-		'each sample is counted once');
+		'each sample is counted once'
+	);
 }
 
 # What is over the threshold has an episode saved, with the latency and its samples in the records
@@ -376,9 +400,10 @@ sub episodes {
 	ok($rc == 0 && $out =~ /"source": "kernel_module"/, 'the recorder runs, with the module')
 		or diag($out), return;
 	# The last trigger of what was measured before waited in the module for somebody who listens.
-	is($vm->run('sleep 4; ls -d /var/lib/tipme/0/2* 2>/dev/null | wc -l') + 0, 0,
-		'a latency from before the records is no episode of theirs')
-		or $vm->run('rm -rf /var/lib/tipme/0/2*');
+	is(
+		$vm->run('sleep 4; ls -d /var/lib/tipme/0/2* 2>/dev/null | wc -l') + 0, 0,
+		'a latency from before the records is no episode of theirs'
+	) or $vm->run('rm -rf /var/lib/tipme/0/2*');
 	culprit($vm, 20_000, 40);
 	($out, $rc) =
 		$vm->run('/tipme-latency record --source module -d 30 --period '
@@ -395,13 +420,18 @@ sub episodes {
 	cmp_ok($n, '>=', 1, "episodes were saved: $n") or diag scalar $vm->run('tipme status');
 	my (@latencies, @culprits, $page);
 	for my $dir (split ' ', $vm->run('ls -d /var/lib/tipme/0/2*')) {
-		like(scalar $vm->run("cat $dir/manifest.json"),
-			qr/"kind" *: *"kernel".*latency of [\d.]+ ms on CPU \d/s, 'the episode says why');
+		like(
+			scalar $vm->run("cat $dir/manifest.json"),
+			qr/"kind" *: *"kernel".*latency of [\d.]+ ms on CPU \d/s, 'the episode says why'
+		);
 		my $text = $vm->run("tipme diagnose $dir --json 2>/tmp/said");
 		my $d    = eval { Cpanel::JSON::XS->new->decode($text) }
 			or fail('diagnose gives JSON'),
-			diag(length $text, " bytes: ", substr($text, 0, 200), ' ... ', substr($text, -200),
-			$vm->run('tr "\r" "\n" < /tmp/said | tail -n 3')), next;
+			diag(
+			length $text, " bytes: ", substr($text, 0, 200), ' ... ', substr($text, -200),
+			$vm->run('tr "\r" "\n" < /tmp/said | tail -n 3')
+			),
+			next;
 		my $l = $d->{latency}
 			or diag(
 			'not judged as a latency: '
@@ -413,9 +443,10 @@ sub episodes {
 			next;
 		exact_path($d);
 		push @latencies, $l;
-		cmp_ok($d->{interval}{duration_ns}, '==',
-			$l->{irq_ns} + $l->{deferred_ns} + $l->{thread_ns}, 'its stages are the interval')
-			if defined $l->{irq_ns};
+		cmp_ok(
+			$d->{interval}{duration_ns},                        '==',
+			$l->{irq_ns} + $l->{deferred_ns} + $l->{thread_ns}, 'its stages are the interval'
+		) if defined $l->{irq_ns};
 		diag "$d->{verdict}{kind}: $d->{verdict}{sentence}";
 		next
 			if $d->{verdict}{kind} ne 'irqs-off'
@@ -425,9 +456,10 @@ sub episodes {
 	}
 	is(scalar @latencies, $n, 'all are judged as latencies');
 	cmp_ok(scalar(grep { $_->{samples} } @latencies), '>', 0, 'with samples of its CPU');
-	like($culprits[0] // '', qr{^culprit/1$},
-		'the thread that kept interrupts off, and the function in which it did, are named')
-		or diag scalar $vm->run('tipme diagnose $(ls -d /var/lib/tipme/0/2* | head -1)');
+	like(
+		$culprits[0] // '', qr{^culprit/1$},
+		'the thread that kept interrupts off, and the function in which it did, are named'
+	) or diag scalar $vm->run('tipme diagnose $(ls -d /var/lib/tipme/0/2* | head -1)');
 	diag $page // '';
 	($out, $rc) = $vm->run('tipme stop');
 	is($rc, 0, 'the recorder is told to end') or diag $out;
@@ -456,20 +488,22 @@ sub without_module {
 	my $u = eval { Cpanel::JSON::XS->new->decode(scalar $vm->run('cat /tmp/u.json')) } // {};
 	is($u->{sampler}, 'clock', 'and a tracing program samples') or diag $out;
 	my %p = %{ $u->{places} // {} };
-	is($u->{samples_seen},
+	is(
+		$u->{samples_seen},
 		$u->{samples_user} + $u->{samples_unplaced} + sum(0, map { $_->{samples} } values %p),
-		'each sample is counted once');
-	cmp_ok(sum(0, map { $p{$_}{samples} } grep {/culprit_keeps_interrupts_off/} keys %p), '>', 0,
-		'where interrupts came on again is seen')
-		or diag $out;
+		'each sample is counted once'
+	);
+	cmp_ok(
+		sum(0, map { $p{$_}{samples} } grep {/culprit_keeps_interrupts_off/} keys %p), '>', 0,
+		'where interrupts came on again is seen'
+	) or diag $out;
 }
 
 sub refusals {
 	my ($vm) = @_;
 	my ($out, $rc) = $vm->run(
 		'/tipme-latency record --source module -d 3 > /dev/null & sleep 1; /tipme-latency record '
-			. '--source module -d 1; rc=$?; wait; (exit $rc)'
-	);
+			. '--source module -d 1; rc=$?; wait; (exit $rc)');
 	is($rc, 1, 'one measures at a time');
 	like($out, qr/somebody measures already/, 'and the other is told');
 	(undef, $rc) =
@@ -478,8 +512,7 @@ sub refusals {
 	# Whoever measures is killed: the next one can.
 	(undef, $rc) = $vm->run(
 		'/tipme-latency record --source module -d 30 > /dev/null & sleep 1; kill -9 $!; wait; '
-			. '/tipme-latency record --source module -d 1 > /dev/null'
-	);
+			. '/tipme-latency record --source module -d 1 > /dev/null');
 	is($rc, 0, 'what was killed leaves nothing behind');
 }
 

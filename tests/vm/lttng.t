@@ -85,9 +85,10 @@ sub on_kernel {
 		'%s: nothing %.0f instructions a round trip; a record of LTTng %.0f, of ftrace %.0f',
 		$kernel, $trip{nothing}, @record{qw(lttng ftrace)};
 	my ($bytes) = $said =~ /^bytes: (\d+)$/m;
-	cmp_ok($bytes // 0, '>=', 2 * TRIPS * RECORDS * RECORD_BYTES,
-		'LTTng has recorded each switch and each waking of both rounds')
-		or diag $said;
+	cmp_ok(
+		$bytes // 0, '>=', 2 * TRIPS * RECORDS * RECORD_BYTES,
+		'LTTng has recorded each switch and each waking of both rounds'
+	) or diag $said;
 	# Three hundred more were an idle daemon's ticks, not a record.
 	cmp_ok($record{lttng}, '>', 300,                 'and that costs something');
 	cmp_ok($record{lttng}, '<', 2 * $record{ftrace}, 'of the order of what ftrace does');

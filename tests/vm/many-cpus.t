@@ -57,8 +57,10 @@ done_testing;
 
 sub on_kernel {
 	my ($kernel) = @_;
-	my $said = Tipme::VM->counted(kernel => $kernel, payload => $payload, script => $script,
-		cpus => CPUS);
+	my $said = Tipme::VM->counted(
+		kernel => $kernel, payload => $payload, script => $script,
+		cpus   => CPUS
+	);
 	like $said, qr/\A${\CPUS}$/m, "$kernel: 16 CPUs" or diag $said;
 	my ($default, $few) = $said =~ /^default\n(.*)^small\n(.*)/ms;
 	for ([ default => $default ], [ small => $few ]) {

@@ -41,8 +41,10 @@ sub payload {
 	return (undef, $why) if !$module;
 	make_path("$dir/opt");
 	system('cp', $module, "$dir/opt/tipme.ko") == 0
-		&& system('cp', "$build/helper/test/ksrc-dump", "$top/helper/test/compare-sources",
-		(grep {-e} '/usr/bin/evtest'), "$dir/opt") == 0
+		&& system(
+		'cp', "$build/helper/test/ksrc-dump", "$top/helper/test/compare-sources",
+		(grep {-e} '/usr/bin/evtest'), "$dir/opt"
+		) == 0
 		or BAIL_OUT('payload');
 	return $dir;
 }
@@ -66,17 +68,20 @@ sub loading {
 	my ($vm) = @_;
 	ok_run($vm, 'insmod /opt/tipme.ko', 'it loads');
 	like(scalar $vm->run('ls -l /dev/tipme'), qr/^crw-------/, 'its device is root\'s alone');
-	like(scalar $vm->run('ls -l /proc/sys/kernel/tipme/trigger'), qr/^--w--w--w-/,
-		'nobody may read the trigger; who may trigger, trigger_group says');
+	like(
+		scalar $vm->run('ls -l /proc/sys/kernel/tipme/trigger'), qr/^--w--w--w-/,
+		'nobody may read the trigger; who may trigger, trigger_group says'
+	);
 	ok_run($vm, 'rmmod tipme', 'it unloads');
 	each_part_fails($vm);
-# The programs beside it are verified each time, which takes an emulated machine on a busy host a
-# minute: one answer a round.
-	ok_run($vm,
+   # The programs beside it are verified each time, which takes an emulated machine on a busy host a
+   # minute: one answer a round.
+	ok_run(
+		$vm,
 		'insmod /opt/tipme.ko && timeout 500 /opt/ksrc-dump -q -s 1 -S module >/dev/null 2>&1 && '
 			. 'rmmod tipme',
-		"loaded, recording, unloaded (round $_)")
-		for 1 .. $rounds;
+		"loaded, recording, unloaded (round $_)"
+	) for 1 .. $rounds;
 	ok_run($vm, 'insmod /opt/tipme.ko', 'and loaded again');
 	return;
 }
@@ -102,15 +107,17 @@ END
 	note $text;
 	my ($switches) = $text =~ /^sched_switch +(\d+) alike/m;
 	cmp_ok($switches // 0, '>', 200, 'of many switches');
-	cmp_ok(($text =~ /^memory_wait +(\d+) alike/m)[0] // 0, '>', 5,
-		'and of page faults that had to read');
-	like(scalar $vm->run('grep ^stats /tmp/module.txt'), qr/ pool=0 nested=0 missed=0 /,
-		'the module lost nothing');
+	cmp_ok(
+		($text =~ /^memory_wait +(\d+) alike/m)[0] // 0, '>', 5,
+		'and of page faults that had to read'
+	);
+	like(
+		scalar $vm->run('grep ^stats /tmp/module.txt'), qr/ pool=0 nested=0 missed=0 /,
+		'the module lost nothing'
+	);
 	like(scalar $vm->run('grep "^copy" /tmp/module.txt'), qr/ torn=0 cut=0 /, 'its copy is whole');
-	my ($stacks) = $vm->run(
-		"perl -ne '/ sched_waking .* stack_id=([1-9]\\d*)/ and \$n{\$1}++; END "
-			. "{ print scalar(keys %n), \"\\n\" }' /tmp/module.txt"
-	) =~ /(\d+)/;
+	my ($stacks) = $vm->run("perl -ne '/ sched_waking .* stack_id=([1-9]\\d*)/ and \$n{\$1}++; END "
+			. "{ print scalar(keys %n), \"\\n\" }' /tmp/module.txt") =~ /(\d+)/;
 	cmp_ok($stacks, '>', 3, "sleepers have stacks ($stacks distinct)");
 	pictures($vm);
 	return;
@@ -182,12 +189,13 @@ for i in $(seq 100); do grep -q ready input.err && grep -q 'interrupt to exit' e
 grep -q ready input.err && grep -q 'interrupt to exit' evtest.txt
 END
 	$vm->press(('k') x $presses);
-	$vm->wait_for('the last key is up',
-		"test \$(grep -c 'EV_KEY.*value 0' /tmp/evtest.txt) -ge $presses");
+	$vm->wait_for(
+		'the last key is up',
+		"test \$(grep -c 'EV_KEY.*value 0' /tmp/evtest.txt) -ge $presses"
+	);
 	$vm->run(
 		'cd /tmp; kill $(cat evtest.pid) $(cat holder); for i in $(seq 100); do grep -q ^coverage '
-			. 'input.txt && break; sleep 0.2; done; perl clocks.pl >> offset'
-	);
+			. 'input.txt && break; sleep 0.2; done; perl clocks.pl >> offset');
 	my ($device, @offset) = map {/(\S+)/g} scalar $vm->run('cat /tmp/keyboard'),
 		scalar $vm->run('cat /tmp/offset');
 	cmp_ok(abs($offset[0] - $offset[1]), '<', 0.001, 'nobody has set the clock') or diag "@offset";
@@ -202,10 +210,14 @@ END
 			? [ $1 / 1e9, $4, $2 ]
 			: ()
 	} split /\n/, $vm->run('cat /tmp/input.txt');
-	cmp_ok(scalar(grep { $_->[1] eq 'key_press' } @theirs), '==', $presses,
-		"evtest saw $presses presses");
-	is_deeply([ map { $_->[1] } @ours ], [ map { $_->[1] } @theirs ],
-		'the module recorded them all, and nothing else of this keyboard, in their order');
+	cmp_ok(
+		scalar(grep { $_->[1] eq 'key_press' } @theirs), '==', $presses,
+		"evtest saw $presses presses"
+	);
+	is_deeply(
+		[ map { $_->[1] } @ours ], [ map { $_->[1] } @theirs ],
+		'the module recorded them all, and nothing else of this keyboard, in their order'
+	);
 	is_deeply([ grep { $_->[2] } @ours ], [], '... without saying which key');
 	my @apart = sort { abs $a <=> abs $b }
 		map { 1e6 * ($ours[$_][0] - $theirs[$_][0]) } 0 .. (@ours < @theirs ? $#ours : $#theirs);
@@ -224,23 +236,28 @@ sub sysctl {
 	my $refused =
 		$vm->run('runuser -u user -- bash -c "echo 1 > /proc/sys/kernel/tipme/trigger" 2>&1');
 	like($refused, qr/not permitted/, 'nobody but root triggers, as long as no group may');
-	ok_run($vm,
+	ok_run(
+		$vm,
 		'sysctl -q -w kernel.tipme.trigger_group=$(id -g user) || echo $(id -g user) > '
 			. '/proc/sys/kernel/tipme/trigger_group',
-		'a group is named');
+		'a group is named'
+	);
 	like(
 		scalar $vm->run(
 			'runuser -u nobody -- bash -c "echo 1 > /proc/sys/kernel/tipme/trigger" 2>&1'),
-		qr/not permitted/, '... others are refused as before');
-	ok_run($vm, 'runuser -u user -- sh -c "echo 1 > /proc/sys/kernel/tipme/trigger"',
-		'a member without privileges triggers');
-	my $dir = new_episode($vm, $had);
-	like(scalar $vm->run("cat $dir/manifest.json"), qr/"kind" *: *"kernel".*by user 1000/s,
-		'the episode says who');
-	my $out = $vm->run(
-		'runuser -u user -- bash -c "for i in 1 2 3 4 5 6 7 8; do echo 1 > '
-			. '/proc/sys/kernel/tipme/trigger; done" 2>&1 | grep -c "temporarily unavailable"'
+		qr/not permitted/, '... others are refused as before'
 	);
+	ok_run(
+		$vm, 'runuser -u user -- sh -c "echo 1 > /proc/sys/kernel/tipme/trigger"',
+		'a member without privileges triggers'
+	);
+	my $dir = new_episode($vm, $had);
+	like(
+		scalar $vm->run("cat $dir/manifest.json"), qr/"kind" *: *"kernel".*by user 1000/s,
+		'the episode says who'
+	);
+	my $out = $vm->run('runuser -u user -- bash -c "for i in 1 2 3 4 5 6 7 8; do echo 1 > '
+			. '/proc/sys/kernel/tipme/trigger; done" 2>&1 | grep -c "temporarily unavailable"');
 	cmp_ok($out + 0, '>=', 3, 'a storm of triggers is refused');
 	settle($vm);
 	return;
@@ -259,8 +276,10 @@ sub episodes {
 
 sub new_episode {
 	my ($vm, $had) = @_;
-	$vm->wait_for('the episode is saved',
-		"sleep 1; test \$(ls -d /var/lib/tipme/1000/2* | wc -l) -gt $had");
+	$vm->wait_for(
+		'the episode is saved',
+		"sleep 1; test \$(ls -d /var/lib/tipme/1000/2* | wc -l) -gt $had"
+	);
 	chomp(my $dir = $vm->run('ls -dt /var/lib/tipme/1000/2* | head -1'));
 	return $dir;
 }
@@ -282,8 +301,10 @@ sub console_key {
 	$vm->wait_for('a text console is shown', 'grep -qx tty2 /sys/class/tty/tty0/active');
 	$vm->press('ctrl-alt-minus');
 	my $dir = new_episode($vm, $had);
-	like(scalar $vm->run("cat $dir/manifest.json"), qr/"kind" *: *"kernel".*hot-key/s,
-		'the key on the console saves an episode');
+	like(
+		scalar $vm->run("cat $dir/manifest.json"), qr/"kind" *: *"kernel".*hot-key/s,
+		'the key on the console saves an episode'
+	);
 	show_console($vm, 1);
 	settle($vm);
 	return;
@@ -298,8 +319,10 @@ sub recorder {
 	ok_run($vm, 'systemd-sysusers', 'the user tipmed is made');
 	Tipme::Desktop::start_recorder($vm);
 	is(status($vm)->{source}, 'kernel_module', 'with the module');
-	is(status($vm)->{user}, 0 + $vm->run('id -u tipmed'),
-		'... as the system user, no longer as root');
+	is(
+		status($vm)->{user}, 0 + $vm->run('id -u tipmed'),
+		'... as the system user, no longer as root'
+	);
 	ok_run($vm, "tipme classes $_", "... who may still switch classes ($_)")
 		for '-irq -identity', '+irq +identity';
 	my $classes = status($vm)->{classes};
@@ -320,15 +343,19 @@ sub recorder {
 	$vm->run('echo 2 > /proc/sys/kernel/tipme/hotkeys');
 	my $dir = Tipme::Desktop::hot_key($vm);
 	$vm->run('echo 1 > /proc/sys/kernel/tipme/hotkeys');
-	like(scalar $vm->run("cat $dir/manifest.json"), qr/"kind" *: *"kernel".*hot-key/s,
-		'the kernel took the key');
+	like(
+		scalar $vm->run("cat $dir/manifest.json"), qr/"kind" *: *"kernel".*hot-key/s,
+		'the kernel took the key'
+	);
 	my $d = Tipme::Desktop::diagnose($vm, $dir, $at) or return;
 	is($d->{verdict}{kind},        'stopped', "verdict: $d->{verdict}{sentence}");
 	is($d->{verdict}{blamed}{pid}, $xterm,    'the terminal is named')
 		or diag scalar $vm->run("tipme diagnose $dir --at $at");
 	beside($vm, $dir);
-	is($vm->run("od -An -tu4 -j20 -N4 $dir/kernel.rec") + 0, 2,
-		'the records say that the module made them');
+	is(
+		$vm->run("od -An -tu4 -j20 -N4 $dir/kernel.rec") + 0, 2,
+		'the records say that the module made them'
+	);
 	settle($vm) if !Tipme::VM::thin();
 	return;
 }
@@ -353,8 +380,7 @@ sub beside {
 	# A sample names its stack, and the stack has a name.
 	my ($text, $rc) = $vm->run(
 		"tipme export $dir --format text -o /tmp/text 2>&1; grep ' sample ' /tmp/text | grep -m 3 "
-			. "-E 'kernel_stack_id=[1-9]'; grep -c ' stack ' /tmp/text"
-	);
+			. "-E 'kernel_stack_id=[1-9]'; grep -c ' stack ' /tmp/text");
 	like($text, qr/kernel_stack_id=[1-9]/, 'samples have stacks') or diag $text;
 	return;
 }
@@ -384,17 +410,21 @@ perl /tmp/reader.pl > /tmp/reader.txt 2>&1 & reader=$!
 until test -e /tmp/reader.ready; do kill -0 $reader || break; sleep 0.1; done
 END
 	$vm->press('ctrl-alt-minus');
-	is(scalar $vm->run('wait $reader; cat /tmp/reader.txt; exec 3>&-; wait $dump'),
-		"reason 2 value 1000\n", 'by sysctl, as the user that the X server runs as');
+	is(
+		scalar $vm->run('wait $reader; cat /tmp/reader.txt; exec 3>&-; wait $dump'),
+		"reason 2 value 1000\n", 'by sysctl, as the user that the X server runs as'
+	);
 	return;
 }
 
 sub unloading {
 	my ($vm) = @_;
 	ok_run($vm, '! pgrep -x tipmed >/dev/null || tipme stop', 'no recorder has it open');
-	ok_run($vm, 'rmmod tipme', 'then it goes');
-	ok_run($vm, 'insmod /opt/tipme.ko && tipme start --owner 1000 && kill -KILL $(pgrep -x tipmed)',
-		'a recorder is killed');
+	ok_run($vm, 'rmmod tipme',                                'then it goes');
+	ok_run(
+		$vm, 'insmod /opt/tipme.ko && tipme start --owner 1000 && kill -KILL $(pgrep -x tipmed)',
+		'a recorder is killed'
+	);
 	$vm->wait_for('it has gone', '! pgrep -x "tipmed|tipmed-events"');
 	ok_run($vm, 'rmmod tipme', '... and leaves nothing behind');
 	return;

@@ -24,8 +24,10 @@ plan skip_all => $lacks if $lacks;
 
 my ($top, $build) = @ENV{qw(TIPME_SRCDIR TIPME_BUILDDIR)};
 my $json = Cpanel::JSON::XS->new;
-for my $kernel (map { [ split /-/ ] } split ' ',
-	$ENV{TIPME_TEST_PATCHED} // '6.1-plain 6.1-debug 6.12-plain')
+for my $kernel (
+	map { [ split /-/ ] } split ' ',
+	$ENV{TIPME_TEST_PATCHED} // '6.1-plain 6.1-debug 6.12-plain'
+	)
 {
 	to_its_end("patched kernel @$kernel", sub { on_kernel(@$kernel) });
 }
@@ -39,10 +41,14 @@ sub on_kernel {
 		or return diag scalar qx{tail -20 "$build/tests/vm-mkkernel.log"};
 	is(-s "$dir/warnings", 0, 'without a warning of ours') or diag scalar qx{cat "$dir/warnings"};
 
-	my $vm = Tipme::VM->new(kernel => $version, boot => $dir, payload => payload($dir),
-		memory_mb => $flavour eq 'debug' ? 2560 : 1536);
-	like(scalar $vm->run('zcat /proc/config.gz | grep CONFIG_TIPME='), qr/=m/,
-		'it runs, and has tipme in its configuration');
+	my $vm = Tipme::VM->new(
+		kernel    => $version, boot => $dir, payload => payload($dir),
+		memory_mb => $flavour eq 'debug' ? 2560 : 1536
+	);
+	like(
+		scalar $vm->run('zcat /proc/config.gz | grep CONFIG_TIPME='), qr/=m/,
+		'it runs, and has tipme in its configuration'
+	);
 	is(
 		scalar $vm->run(
 			'test -d /sys/kernel/tracing/events || mount -t tracefs t /sys/kernel/tracing; ls '
@@ -57,10 +63,10 @@ sub on_kernel {
 	throttled($vm);
 	hotplug($vm);
 	hardship($vm) if $flavour eq 'debug';
-	($said, $rc) = $vm->run(
-		'tipme stop 2>/dev/null; '
+	($said, $rc) =
+		$vm->run('tipme stop 2>/dev/null; '
 			. '(for i in 1 2 3 4 5; do modprobe -r tipme && modprobe tipme || exit 1; done; modprobe -r tipme)'
-	);
+		);
 	is($rc, 0, 'it comes and goes') or diag $said;
 	no_complaint($vm);
 	$vm->close;
@@ -113,17 +119,13 @@ sub throttled {
 	my ($vm) = @_;
 	$vm->run(
 		'echo +cpu > /sys/fs/cgroup/cgroup.subtree_control; mkdir -p /sys/fs/cgroup/tenth; echo '
-			. '"10000 100000" > /sys/fs/cgroup/tenth/cpu.max'
-	);
-	$vm->run(
-		'echo > /sys/kernel/tracing/trace; echo 1 > '
+			. '"10000 100000" > /sys/fs/cgroup/tenth/cpu.max');
+	$vm->run( 'echo > /sys/kernel/tracing/trace; echo 1 > '
 			. '/sys/kernel/tracing/events/sched/sched_cfs_throttle/enable; echo 1 > '
-			. '/sys/kernel/tracing/events/sched/sched_cfs_unthrottle/enable'
-	);
+			. '/sys/kernel/tracing/events/sched/sched_cfs_unthrottle/enable');
 	$vm->run(
 		'sh -c "echo \$\$ > /sys/fs/cgroup/tenth/cgroup.procs; timeout 3 sh -c \"while :; do :; '
-			. 'done\""; sleep 1; echo 0 > /sys/kernel/tracing/events/sched/enable'
-	);
+			. 'done\""; sleep 1; echo 0 > /sys/kernel/tracing/events/sched/enable');
 	my %stat    = $vm->run('cat /sys/fs/cgroup/tenth/cpu.stat') =~ /^(\w+) (\d+)$/mg;
 	my ($begun) = $vm->run('grep -c "sched_cfs_throttle:" /sys/kernel/tracing/trace')   =~ /(\d+)/;
 	my ($ended) = $vm->run('grep -c "sched_cfs_unthrottle:" /sys/kernel/tracing/trace') =~ /(\d+)/;
@@ -134,11 +136,13 @@ sub throttled {
 	cmp_ok($begun,              '>', 5, "the trace has it ($begun times)");
 	is($ended, $begun, 'each throttling ends');
 	# By time: nr_throttled counts periods, and several at once when the timer comes late.
-	is(int($ns / 1000), $stat{throttled_usec},
-		'and none is missing in the trace, to the microsecond');
+	is(
+		int($ns / 1000), $stat{throttled_usec},
+		'and none is missing in the trace, to the microsecond'
+	);
 	is(
 		scalar $vm->run(
-			'grep -c "sched_cfs_unthrottle:.*cgroup=$(stat -c %i /sys/fs/cgroup/tenth)" '
+				  'grep -c "sched_cfs_unthrottle:.*cgroup=$(stat -c %i /sys/fs/cgroup/tenth)" '
 				. '/sys/kernel/tracing/trace'
 		),
 		"$ended\n",
@@ -152,8 +156,7 @@ sub hotplug {
 	my ($said, $rc) = $vm->run(
 		'for i in 1 2 3; do echo 0 > /sys/devices/system/cpu/cpu1/online && sleep 0.5 && echo 1 > '
 			. '/sys/devices/system/cpu/cpu1/online && sleep 0.5 || exit 1; done; tipme status '
-			. '--json'
-	);
+			. '--json');
 	is($rc, 0, 'a CPU goes and comes three times');
 	like($said, qr/kernel_module/, 'and the recorder goes on') or diag $said;
 	return;

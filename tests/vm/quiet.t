@@ -35,8 +35,10 @@ sub on_kernel {
 	is(($vm->run('insmod /opt/lab/tipme.ko'))[1], 0, 'the module loads');
 	my $server = start_recorder($vm);
 	read_keys($vm, 32, 45);    # d and x
-	like(scalar $vm->run('tipme status --json'), qr/"source" *: *"kernel_module"/,
-		'with that source');
+	like(
+		scalar $vm->run('tipme status --json'), qr/"source" *: *"kernel_module"/,
+		'with that source'
+	);
 
 	for my $client (@CLIENTS) {
 		open_client($vm, $client);
@@ -59,10 +61,10 @@ sub open_client {
 		$vm->wait_for('the client runs', "pgrep -x $client");
 	}
 	my $not = $client eq 'xterm' ? '' : '-v';
-	my ($window) =
-		$vm->wait_for('it has a window',
-		$vm->as_user("xwininfo -root -tree | grep tipme-stage | grep $not XTerm")) =~
-		/(0x[0-9a-f]+)/;
+	my ($window) = $vm->wait_for(
+		'it has a window',
+		$vm->as_user("xwininfo -root -tree | grep tipme-stage | grep $not XTerm")
+	) =~ /(0x[0-9a-f]+)/;
 	$vm->run("setsid chrt -f 58 $AS_USER /opt/lab/observer $window > /dev/shm/seen 2>/dev/null &");
 	$vm->wait_for('the observer looks', 'grep -q ready /dev/shm/seen');
 	# What comes up for the first time is slow.
@@ -72,9 +74,11 @@ sub open_client {
 
 sub close_client {
 	my ($vm, $client) = @_;
-	$vm->wait_for('they have ended', join ' ', 'pkill -KILL -x observer;',
+	$vm->wait_for(
+		'they have ended', join ' ', 'pkill -KILL -x observer;',
 		$client eq 'xterm' ? () : "pkill -KILL -x $client;", 'sleep 0.3; ! pgrep -x',
-		$client eq 'xterm' ? 'observer' : "'$client|observer'");
+		$client eq 'xterm' ? 'observer' : "'$client|observer'"
+	);
 	return;
 }
 
@@ -83,8 +87,10 @@ sub episode {
 	my ($vm, $server) = @_;
 	# What was before must not be in the ring: the worst of it would still be the old one.
 	$vm->wait_for('the recorder begins anew', 'tipme stop; tipme start --owner 1000');
-	$vm->wait_for('the server has offered its ring',
-		"tipme status --json | grep -Eq 'x_servers.*pid\": $server,'");
+	$vm->wait_for(
+		'the server has offered its ring',
+		"tipme status --json | grep -Eq 'x_servers.*pid\": $server,'"
+	);
 	$vm->run('sleep 3; : > /dev/shm/keys; true');
 	$vm->press(qw(d d d x d d d x d d d));
 	sleep 0.5;
@@ -115,9 +121,10 @@ SKIP: {
 		skip "$name: the machine was not quiet, three times: an answer took $ms ms", 1
 			if $r->{slowest_ns} > $QUIET_NS;
 		my $d = $r->{diagnosis};
-		is($d && $d->{verdict}{kind}, 'none',
-			"$name, at most $ms ms: " . ($d ? $d->{verdict}{sentence} : ''))
-			or diag(explain($d->{totals}));
+		is(
+			$d && $d->{verdict}{kind}, 'none',
+			"$name, at most $ms ms: " . ($d ? $d->{verdict}{sentence} : '')
+		) or diag(explain($d->{totals}));
 	}
 	return;
 }

@@ -133,18 +133,22 @@ SKIP: {
 	agent();
 
 	$vm->run("kill -9 $pid");
-	$vm->wait_for('it is back after a kill',
-		"test \$(systemctl show -P MainPID tipmed) != $pid && $RECORDS");
+	$vm->wait_for(
+		'it is back after a kill',
+		"test \$(systemctl show -P MainPID tipmed) != $pid && $RECORDS"
+	);
 	is status()->{owner}, 1000, '... for the same user';
 
-# The session ends, and some time later the user is logged in again: it ends with the one and comes
-# back with the other. Logged in again at once, within the second between two looks, the same user
-# goes on being recorded by the same process.
+ # The session ends, and some time later the user is logged in again: it ends with the one and comes
+ # back with the other. Logged in again at once, within the second between two looks, the same user
+ # goes on being recorded by the same process.
 	$pid = property('MainPID');
 	$vm->run('systemctl stop getty@tty1; loginctl terminate-user user');
 	$vm->wait_for('who sits there has gone, and so has it', "! test -e /proc/$pid");
-	$vm->wait_for('it waits for somebody',
-		'systemctl show -P StatusText tipmed | grep -q "waiting for somebody"');
+	$vm->wait_for(
+		'it waits for somebody',
+		'systemctl show -P StatusText tipmed | grep -q "waiting for somebody"'
+	);
 	$vm->run('systemctl start getty@tty1');
 	$vm->wait_for('somebody sits there again', $RECORDS);
 	is status()->{owner},  1000,      'it records for who sits there';
@@ -168,9 +172,8 @@ sub counters_again {
 	is scalar $vm->run('sysctl -n kernel.perf_event_paranoid'), "3\n",
 		"Debian's limit for counters";
 	my $said = $vm->run(
-		'for p in $(pgrep -x tipmed-events); do grep -E "^(CapEff|NoNewPrivs|Seccomp):" '
-			. '/proc/$p/status; cut -d: -f3 /proc/$p/cgroup; done'
-	);
+			  'for p in $(pgrep -x tipmed-events); do grep -E "^(CapEff|NoNewPrivs|Seccomp):" '
+			. '/proc/$p/status; cut -d: -f3 /proc/$p/cgroup; done');
 	is $said,
 		"CapEff:\t0000000000200000\nNoNewPrivs:\t1\nSeccomp:\t2\n/system.slice/tipmed.service\n",
 		'one process opens them: in the unit, filtered, with CAP_SYS_ADMIN alone';
@@ -209,10 +212,12 @@ sub no_counters {
 	$vm->run(
 		'mkdir -p /run/two /var/tmp/two; chown user: /run/two /var/tmp/two; chmod 700 /var/tmp/two'
 	);
-	ok_run($vm,
+	ok_run(
+		$vm,
 		"setpriv --reuid=1000 --regid=1000 --clear-groups --inh-caps=$set --ambient-caps=$set "
 			. "--bounding-set=$set $env tipme start --source kernel_bpf --post 0",
-		'two capabilities alone: it records');
+		'two capabilities alone: it records'
+	);
 	my $s =
 		eval { Cpanel::JSON::XS->new->decode(scalar $vm->run("$env tipme status --json")) } // {};
 	is_deeply [ map { $s->{classes}{$_} ? 1 : 0 } qw(memory_wait sample) ], [ 1, 0 ],
@@ -268,8 +273,7 @@ sub out_of_memory {
 	my ($said, $rc) = $vm->run(
 		"cd /opt/oom && mkdir -p build/helper/daemon && ln -sf /usr/bin/tipme build/tipme && ln "
 			. "-sf $tipmed build/helper/daemon/tipmed && TIPME_SRCDIR=/opt/oom "
-			. "TIPME_BUILDDIR=/opt/oom/build perl helper/test/daemon-oom.t"
-	);
+			. "TIPME_BUILDDIR=/opt/oom/build perl helper/test/daemon-oom.t");
 	is $rc, 0, 'the OOM killer: the test of it'
 		or diag $said, scalar $vm->run('ps -eLo pid,tid,stat,wchan:30,comm | grep tipmed');
 	like $said,   qr/^\s+ok \d+ - it spares itself$/m, '... with the right to be spared';

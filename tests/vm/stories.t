@@ -27,9 +27,11 @@ diag sprintf 'the saved desktop ran again after %.1f s', $vm->{restored_s};
 my $pictures = "$ENV{TIPME_BUILDDIR}/tests/vm";
 make_path($pictures);
 start_recorder($vm);
-parts($vm, [ 'one letter', \&one_letter ], [ 'a real-time process takes all CPUs', \&rt_hog ],
+parts(
+	$vm, [ 'one letter', \&one_letter ], [ 'a real-time process takes all CPUs', \&rt_hog ],
 	[ 'a terminal without CPU quota',     \&quota ],
-	[ 'one letter from its interrupt on', \&from_the_interrupt ]);
+	[ 'one letter from its interrupt on', \&from_the_interrupt ]
+);
 $vm->close;
 done_testing;
 
@@ -54,8 +56,10 @@ sub one_letter {
 		'input server device deliver client request feedback',
 		'every stage was seen, from the device to the screen'
 	);
-	is(join(' ', map { $_->{name} } sort { $a->{ts_ns} <=> $b->{ts_ns} } @stages),
-		join(' ', map { $_->{name} } @stages), 'in this order in time');
+	is(
+		join(' ', map { $_->{name} } sort { $a->{ts_ns} <=> $b->{ts_ns} } @stages),
+		join(' ', map { $_->{name} } @stages), 'in this order in time'
+	);
 	is($d->{event}{client}{comm}, 'xterm', 'the terminal was the client');
 	# The input core's own time stamp, as the server's input thread has read it.
 	is($stages[0]{certainty}, 'exact', 'when the kernel had the key is known, not inferred');
@@ -77,22 +81,26 @@ sub from_the_interrupt {
 	my $d       = diagnose($vm, $episode, $at) or return;
 	my @stages  = @{ $d->{event}{stages} };
 	diag sprintf '%-9s %9.3f ms  %s', $_->{name}, ($_->{ts_ns} - $stages[0]{ts_ns}) / 1e6,
-		$_->{certainty}
-		for @stages;
-	is(join(' ', map { $_->{name} } @stages),
+		$_->{certainty} for @stages;
+	is(
+		join(' ', map { $_->{name} } @stages),
 		'interrupt input read server device deliver client request feedback',
-		'every stage was seen, from the interrupt to the screen');
-	is(join(' ', map { $_->{name} } sort { $a->{ts_ns} <=> $b->{ts_ns} } @stages),
-		join(' ', map { $_->{name} } @stages), 'in this order in time');
+		'every stage was seen, from the interrupt to the screen'
+	);
+	is(
+		join(' ', map { $_->{name} } sort { $a->{ts_ns} <=> $b->{ts_ns} } @stages),
+		join(' ', map { $_->{name} } @stages), 'in this order in time'
+	);
 	is(scalar(grep { $_->{certainty} ne 'exact' } @stages), 0, 'each of them exactly');
 	is($d->{interval}{start_ns}, $stages[0]{ts_ns}, 'the interval begins with the interrupt');
-	like($d->{path}[0]{blamed}{comm} // '', qr/^interrupt \d+ \(.*i8042/,
-		'which is the keyboard controller\'s, and has the first stretch of the path');
+	like(
+		$d->{path}[0]{blamed}{comm} // '', qr/^interrupt \d+ \(.*i8042/,
+		'which is the keyboard controller\'s, and has the first stretch of the path'
+	);
 	# The records themselves, by the plainest export.
 	my $text = $vm->run(
 		"rm -f /tmp/text; tipme export $episode --format text -o /tmp/text > /dev/null; grep -E ' "
-			. "kernel_module (input|irq) ' /tmp/text"
-	);
+			. "kernel_module (input|irq) ' /tmp/text");
 	my @records =
 		map { my %f = /(\w+)=(\S+)/g; $f{name} = /kernel_module (\w+)/ ? $1 : ''; \%f } split /\n/,
 		$text;
@@ -100,9 +108,10 @@ sub from_the_interrupt {
 	is($core->{kind}, 'key_press', 'the input core\'s record is of a key') or diag $text;
 	is($core->{code}, 0,           'which one is not recorded');
 	my ($irq) = grep { $_->{name} eq 'irq' && $_->{ts_ns} == $stages[0]{ts_ns} } @records;
-	cmp_ok(($irq->{ts_ns} // 0) + ($irq->{duration_ns} // 0), '>=', $core->{ts_ns} // 0,
-		'and lies within the interrupt')
-		or diag $text;
+	cmp_ok(
+		($irq->{ts_ns} // 0) + ($irq->{duration_ns} // 0), '>=', $core->{ts_ns} // 0,
+		'and lies within the interrupt'
+	) or diag $text;
 	print map {"# $_\n"} split /\n/, scalar $vm->run("tipme diagnose $episode --at $at | head -40");
 }
 
@@ -135,10 +144,8 @@ END
 	my $d       = diagnose($vm, $episode) or return;
 	is($d->{verdict}{kind}, 'rt-starvation', "verdict: $d->{verdict}{sentence}")
 		or diag
-		scalar $vm->run(
-		"tipme diagnose $episode; tipme events $episode; cat /tmp/hog-* "
-			. "/sys/kernel/debug/sched/fair_server/cpu*/runtime"
-		);
+		scalar $vm->run("tipme diagnose $episode; tipme events $episode; cat /tmp/hog-* "
+			. "/sys/kernel/debug/sched/fair_server/cpu*/runtime");
 	ok($hog{ $d->{verdict}{blamed}{pid} // '' }, 'a hog is named by its pid');
 	cmp_ok($d->{interval}{start_ns}, '>', $began * 1e9, 'the letter came after they began');
 	$vm->run('kill ' . join ' ', keys %hog);
@@ -163,8 +170,7 @@ sub quota {
 	my $pid = pid_of($vm, 'xterm');
 	my ($said, $rc) = $vm->run(
 		"cd /sys/fs/cgroup && echo +cpu > cgroup.subtree_control; mkdir -p slow && echo '5000 "
-			. "1000000' > slow/cpu.max && echo $pid > slow/cgroup.procs"
-	);
+			. "1000000' > slow/cpu.max && echo $pid > slow/cgroup.procs");
 	is($rc, 0, 'the terminal is in a cgroup with a small quota') or diag $said;
 	$vm->press(qw(a b c d e f));
 	sleep 0.5;

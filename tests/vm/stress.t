@@ -34,11 +34,13 @@ sub on_kernel {
 	plan skip_all => $why if !$module;
 	make_path("$dir/opt");
 	system('cp', $module, "$dir/opt/tipme.ko") == 0
-		&& system('cp', "$build/helper/test/ksrc-dump", "$build/helper/test/ring-selftest",
-		"$dir/opt") == 0
+		&& system(
+		'cp', "$build/helper/test/ksrc-dump", "$build/helper/test/ring-selftest",
+		"$dir/opt"
+		) == 0
 		or BAIL_OUT('payload');
-# Writers must run at once, so each CPU is a thread even of an old emulator, which may make the
-# guest panic so (tests/vm/README.md).
+	# Writers must run at once, so each CPU is a thread even of an old emulator, which may make the
+	# guest panic so (tests/vm/README.md).
 	my $vm = Tipme::VM->new(kernel => $kernel, payload => $dir, thread => 'multi');
 	ok_run($vm, 'insmod /opt/tipme.ko', 'it loads');
 	parts(

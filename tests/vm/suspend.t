@@ -85,10 +85,12 @@ sub put {
 sub recorded_by {
 	my ($source) = @_;
 	my $vm = Tipme::VM->new(kernel => $kernel, payload => $payload);
-# Without an idle driver the kernel's clock would go on while it is suspended to idle: then no time
-# is missing.
-	ok_run($vm, 'systemd-sysusers && insmod /opt/tipme_test_idle.ko'
-			. ($source eq 'module' ? ' && insmod /opt/tipme.ko' : ''), 'drivers');
+ # Without an idle driver the kernel's clock would go on while it is suspended to idle: then no time
+ # is missing.
+	ok_run(
+		$vm, 'systemd-sysusers && insmod /opt/tipme_test_idle.ko'
+			. ($source eq 'module' ? ' && insmod /opt/tipme.ko' : ''), 'drivers'
+	);
 # Debian's 3 keeps all but CAP_SYS_ADMIN from opening counters, which the recorder gives up, but for
 # a process that does nothing else; the kernel's own 2 does not. Once it is as Debian has it, once
 # it is raised when recording goes on: then there is nobody who may.
@@ -97,20 +99,22 @@ sub recorded_by {
 	my $server = start_recorder($vm, '--window 90');
 	$vm->run('sysctl -q kernel.perf_event_paranoid=3');
 	opener($vm, $source);
-# The witness. And who samples /proc, whom no tracing program tells of the sleep; also to save as
-# root whenever it is asked.
-	ok_run($vm,
+   # The witness. And who samples /proc, whom no tracing program tells of the sleep; also to save as
+   # root whenever it is asked.
+	ok_run(
+		$vm,
 		'cd /sys/kernel/tracing && echo mono > trace_clock && echo 1 > '
 			. 'events/power/suspend_resume/enable && echo 1 > tracing_on; cd /',
-		"the kernel's tracer looks");
-	ok_run($vm,
+		"the kernel's tracer looks"
+	);
+	ok_run(
+		$vm,
 		"mkdir -p /run/clocks && $CLOCKS tipme start --source proc_sampled --user root --window 90 "
 			. "--post 0 --hotkey none",
-		'a recorder of clocks alone');
-	$vm->run(
-		'echo enabled > /sys/devices/platform/i8042/serio0/power/wakeup; echo 1 > '
-			. '/sys/power/pm_debug_messages'
+		'a recorder of clocks alone'
 	);
+	$vm->run( 'echo enabled > /sys/devices/platform/i8042/serio0/power/wakeup; echo 1 > '
+			. '/sys/power/pm_debug_messages');
 	my $state = { vm => $vm, source => "kernel_$source", server => $server, slept => [] };
 	is(status($vm)->{source}, $state->{source}, 'recording');
 	$vm->press(qw(h i ret));
@@ -128,30 +132,36 @@ sub recorded_by {
 # root's.
 sub opener {
 	my ($vm, $source) = @_;
-	my $said = $vm->run(
-		'for p in $(pgrep -x tipmed-events); do grep -E "^(Uid|CapEff|NoNewPrivs):" '
-			. '/proc/$p/status; ls /proc/$p/fd | wc -l; done'
-	);
+	my $said =
+		$vm->run('for p in $(pgrep -x tipmed-events); do grep -E "^(Uid|CapEff|NoNewPrivs):" '
+			. '/proc/$p/status; ls /proc/$p/fd | wc -l; done');
 	my ($tipmed) = $vm->run('id -u tipmed') =~ /(\d+)/;
 	return is($said, '', 'nobody opens events where everybody may') if $source ne 'bpf';
-	like($said,
+	like(
+		$said,
 		qr/^Uid:\t$tipmed\t$tipmed\t$tipmed\t$tipmed\nCapEff:\t0*200000\nNoNewPrivs:\t1\n4\n\z/,
-		'a process opens events: CAP_SYS_ADMIN alone, four descriptors');
+		'a process opens events: CAP_SYS_ADMIN alone, four descriptors'
+	);
 	return;
 }
 
 # A class of counters can be switched on again; not where nobody may open them any more.
 sub again {
 	my ($vm, $source) = @_;
-	return ok_run($vm, 'tipme classes -sample && tipme classes +sample',
-		'samples can be switched on again')
-		if $source eq 'bpf';
+	return ok_run(
+		$vm, 'tipme classes -sample && tipme classes +sample',
+		'samples can be switched on again'
+	) if $source eq 'bpf';
 	my ($said, $rc) = $vm->run('tipme classes -sample && tipme classes +sample');
 	isnt($rc, 0, 'samples cannot be switched on again');
-	like($said, qr/sample: cannot be recorded here \(Permission denied\)/,
-		'... and it is said why');
-	ok_run($vm, 'sysctl -q kernel.perf_event_paranoid=2; tipme classes +sample',
-		'where the kernel permits it they can');
+	like(
+		$said, qr/sample: cannot be recorded here \(Permission denied\)/,
+		'... and it is said why'
+	);
+	ok_run(
+		$vm, 'sysctl -q kernel.perf_event_paranoid=2; tipme classes +sample',
+		'where the kernel permits it they can'
+	);
 	return;
 }
 
@@ -167,9 +177,8 @@ sub status {
 sub begin {
 	my ($vm, $command) = @_;
 	$vm->run(
-		"setsid sh -c 'perl /opt/clocks; $command; perl /opt/clocks; echo suspend.t: awake > "
-			. "/dev/ttyS0' > /tmp/slept 2>&1 < /dev/null &"
-	);
+			  "setsid sh -c 'perl /opt/clocks; $command; perl /opt/clocks; echo suspend.t: awake > "
+			. "/dev/ttyS0' > /tmp/slept 2>&1 < /dev/null &");
 	return;
 }
 
@@ -186,8 +195,10 @@ sub times_awake { my ($vm) = @_; my $n = () = $vm->console =~ /^suspend\.t: awak
 sub to_memory {
 	my ($vm) = @_;
 	begin($vm, 'rtcwake -m mem -s ' . SLEEP_S);
-	my $from = until_true('the emulator says that it sleeps',
-		sub { $vm->monitor('info status') =~ /\(suspended\)/ });
+	my $from = until_true(
+		'the emulator says that it sleeps',
+		sub { $vm->monitor('info status') =~ /\(suspended\)/ }
+	);
 	return until_true('... and that it runs', sub { $vm->monitor('info status') =~ /running/ })
 		- $from;
 }
@@ -205,8 +216,8 @@ sub sleeps {
 	my ($state, $way) = @_;
 	my $vm    = $state->{vm};
 	my $awake = times_awake($vm);
-# To idle with a key on the way that is answered only when it is awake again; long enough for the
-# recorder to have looked at its clocks before and after.
+   # To idle with a key on the way that is answered only when it is awake again; long enough for the
+   # recorder to have looked at its clocks before and after.
 	my $terminal = $way == \&to_idle ? Tipme::Desktop::pid_of($vm, 'xterm') : undef;
 	if ($terminal) { $vm->run("kill -STOP $terminal"); $vm->press('z'); sleep 3 }
 	my $host_s = $way->($vm);
@@ -238,15 +249,19 @@ sub push_slept {
 	is(scalar @clocks, 2, 'it slept') or diag($text), return {};
 	my @said = $state->{vm}->run('dmesg') =~ /Timekeeping suspended for ([\d.]+) seconds/g;
 	is(scalar @said, 1 + @{ $state->{slept} }, 'the kernel says for how long');
-	my %s = (kernel_s => $said[-1] // 0, from_s => $clocks[0][0], to_s => $clocks[1][0],
-		%{ traced($state) });
+	my %s = (
+		kernel_s => $said[-1] // 0, from_s => $clocks[0][0], to_s => $clocks[1][0],
+		%{ traced($state) }
+	);
 	my ($awake_s, $rtc_s) = ($s{to_s} - $s{from_s}, $clocks[1][2] - $clocks[0][2]);
 	# That clock tells whole seconds.
-	cmp_ok(abs($rtc_s - $awake_s - $s{kernel_s}), '<', 2,
+	cmp_ok(
+		abs($rtc_s - $awake_s - $s{kernel_s}), '<', 2,
 		sprintf
 			'the real-time clock went on by %d s, of which %.1f s are the kernel\'s; it says that '
-				. 'it slept for %.3f s',
-		$rtc_s, $awake_s, $s{kernel_s});
+			. 'it slept for %.3f s',
+		$rtc_s, $awake_s, $s{kernel_s}
+	);
 	cmp_ok($s{kernel_s}, '>', $host_s - 2, sprintf '... and the host agrees (%.1f s)', $host_s);
 	push @{ $state->{slept} }, \%s;
 	return \%s;
@@ -274,19 +289,27 @@ sub manifest {
 	my ($state, $m)      = @_;
 	my ($ours,  @theirs) = ($m->{suspends}, remembered($state, $m));
 	is(scalar @$ours, scalar @theirs, 'the manifest names each sleep');
-	is_deeply($m->{clock_steps}, [],
-		'... and that nobody set the clock, which went on while it slept');
+	is_deeply(
+		$m->{clock_steps}, [],
+		'... and that nobody set the clock, which went on while it slept'
+	);
 	by_clocks($state);
 	for my $i (0 .. ($#theirs < $#$ours ? $#theirs : $#$ours)) {
 		my ($o, $t) = ($ours->[$i], $theirs[$i]);
-		cmp_ok(abs($o->{from_ns} / 1e9 - $t->{stopped_s}), '<', NEAR_S,
+		cmp_ok(
+			abs($o->{from_ns} / 1e9 - $t->{stopped_s}), '<', NEAR_S,
 			sprintf 'it began when the tracer says (%.6f s, %.6f s)', $o->{from_ns} / 1e9,
-			$t->{stopped_s});
-		cmp_ok(abs($o->{to_ns} / 1e9 - $t->{went_on_s}), '<', NEAR_S,
-			sprintf '... and ended (%.6f s, %.6f s)', $o->{to_ns} / 1e9, $t->{went_on_s});
-		cmp_ok(abs($o->{slept_ns} / 1e9 - $t->{kernel_s}), '<', 0.05,
+			$t->{stopped_s}
+		);
+		cmp_ok(
+			abs($o->{to_ns} / 1e9 - $t->{went_on_s}), '<',               NEAR_S,
+			sprintf '... and ended (%.6f s, %.6f s)', $o->{to_ns} / 1e9, $t->{went_on_s}
+		);
+		cmp_ok(
+			abs($o->{slept_ns} / 1e9 - $t->{kernel_s}),         '<',    0.05,
 			sprintf 'sleep %d: %.3f s, the kernel says %.3f s', $i + 1, $o->{slept_ns} / 1e9,
-			$t->{kernel_s});
+			$t->{kernel_s}
+		);
 		ok(        $o->{from_ns} <= $o->{to_ns}
 				&& $o->{from_ns} < 1e9 * $t->{to_s}
 				&& $o->{to_ns} > 1e9 * $t->{from_s}, '... at some time between these');
@@ -320,10 +343,14 @@ sub by_clocks {
 		$t->{stopped_s} - $o->{from_ns} / 1e9, $o->{to_ns} / 1e9 - $t->{went_on_s},
 		$o->{to_ns} / 1e9 - $t->{thawed_s};
 	cmp_ok(abs($o->{slept_ns} / 1e9 - $t->{kernel_s}), '<', 0.05, '... as long as the kernel says');
-	ok($o->{from_ns} / 1e9 <= $t->{stopped_s} && $o->{to_ns} / 1e9 >= $t->{went_on_s},
-		'... the clock stood still in there');
-	cmp_ok($o->{to_ns} / 1e9 - $t->{thawed_s}, '<', AWAKE_S,
-		'... and it was told at once that it is awake');
+	ok(
+		$o->{from_ns} / 1e9 <= $t->{stopped_s} && $o->{to_ns} / 1e9 >= $t->{went_on_s},
+		'... the clock stood still in there'
+	);
+	cmp_ok(
+		$o->{to_ns} / 1e9 - $t->{thawed_s}, '<', AWAKE_S,
+		'... and it was told at once that it is awake'
+	);
 	return;
 }
 
@@ -341,8 +368,10 @@ sub records {
 		'each CPU is covered, before and after'
 	);
 	is(scalar @{ $kernel->{coverage} }, 2, '... both');
-	is_deeply([ grep { $kernel->{lost}{$_} } qw(pool nested missed torn cut) ], [],
-		'no record was lost');
+	is_deeply(
+		[ grep { $kernel->{lost}{$_} } qw(pool nested missed torn cut) ], [],
+		'no record was lost'
+	);
 	my %back = map { /^(\w+(?: \d+)?) (\d+)$/ ? ($1 => $2) : () } split /\n/,
 		$vm->run("perl /opt/backwards $episode/kernel.rec $episode/x-*.rec");
 	cmp_ok($back{latest} // 0, '>', 1e9 * $slept->{to_s}, 'there are records from after the sleep');
@@ -351,8 +380,10 @@ sub records {
 		map { sprintf '%s back by %.3f ms', $_, $back{$_} / 1e6 } grep {/type/} sort keys %back;
 # Switches are written when they are; others may be written when something is over, with the time of
 # its beginning.
-	is_deeply([ map {"$_: $back{$_}"} grep { $back{$_} > 5e6 } grep {/^type [34]$/} keys %back ],
-		[], 'no switch or waking runs backwards');
+	is_deeply(
+		[ map {"$_: $back{$_}"} grep { $back{$_} > 5e6 } grep {/^type [34]$/} keys %back ],
+		[], 'no switch or waking runs backwards'
+	);
 	is_deeply(
 		[
 			map {"$_: $back{$_}"}
@@ -361,21 +392,29 @@ sub records {
 		[],
 		'... and nothing by as much as it slept'
 	);
-	$vm->run(sprintf 'tipme export %s --format text -o /tmp/text --from %d > /dev/null', $episode,
-		1e3 * $slept->{to_s} - $m->{trigger}{ns} / 1e6);
+	$vm->run(
+		sprintf 'tipme export %s --format text -o /tmp/text --from %d > /dev/null', $episode,
+		1e3 * $slept->{to_s} - $m->{trigger}{ns} / 1e6
+	);
 	my ($busy) = $vm->run(q(grep -c ' 1 kernel_bpf sample ' /tmp/text)) =~ /^(\d+)$/m;
 	my @said =
 		grep {/^no samples any more of a CPU that was switched off/} @{ $m->{recorder}{limits} };
 	if ($state->{source} eq 'kernel_bpf') {
 		cmp_ok($busy // 0, '>', 50, "samples of the CPU that was away: $busy");
-		is(scalar(grep {/any more of a CPU/} @{ $m->{recorder}{limits} }), 0,
-			'... so nothing is said of that');
+		is(
+			scalar(grep {/any more of a CPU/} @{ $m->{recorder}{limits} }), 0,
+			'... so nothing is said of that'
+		);
 	} else {
-		is($busy, 0,
-			'no samples of the CPU that was away, where the kernel does not permit to go on');
+		is(
+			$busy, 0,
+			'no samples of the CPU that was away, where the kernel does not permit to go on'
+		);
 		is(scalar @said, 1, '... and that is said, once') or diag explain $m->{recorder}{limits};
-		is(scalar(grep { $_ eq ($said[0] // '') } @{ status($vm)->{limits} }), 1,
-			'... by tipme status, too');
+		is(
+			scalar(grep { $_ eq ($said[0] // '') } @{ status($vm)->{limits} }), 1,
+			'... by tipme status, too'
+		);
 	}
 	return;
 }
@@ -394,8 +433,10 @@ sub key {
 	exact_path($d);
 	diag sprintf 'the key after it: %.1f ms, %s', $d->{interval}{duration_ns} / 1e6,
 		$d->{verdict}{sentence};
-	cmp_ok($d->{interval}{start_ns}, '>', 1e9 * $slept->{to_s},
-		'its interval begins after the sleep');
+	cmp_ok(
+		$d->{interval}{start_ns}, '>', 1e9 * $slept->{to_s},
+		'its interval begins after the sleep'
+	);
 	cmp_ok($d->{interval}{duration_ns}, '<', 1e9 * $slept->{kernel_s}, '... and has none of it');
 	unlike($d->{verdict}{sentence}, qr/slept for/, '... nor does its verdict speak of it');
 # The hooks' own clock is the time-stamp counter, which went on, or began anew; the kernel's time of
@@ -403,8 +444,10 @@ sub key {
 	my @apart = map { /ts_ns=(\d+) .*kernel_ns=(\d+)/ && $2 > 1e9 * $slept->{to_s} ? $1 - $2 : () }
 		split /\n/, $vm->run('grep " x_hooks x_input " /tmp/text');
 	cmp_ok(scalar @apart, '>=', 2, 'the X server has times of its own of keys after the sleep');
-	is_deeply([ grep { $_ < 0 || $_ > 5e8 * $slept->{kernel_s} } @apart ], [],
-		'... and they are not off by what it slept');
+	is_deeply(
+		[ grep { $_ < 0 || $_ > 5e8 * $slept->{kernel_s} } @apart ], [],
+		'... and they are not off by what it slept'
+	);
 	return;
 }
 
@@ -425,11 +468,15 @@ sub across {
 		$d->{verdict}{sentence}, "@{ $d->{verdict}{circumstances} }";
 	cmp_ok($d->{interval}{end_ns}, '>', 1e9 * $slept->{to_s}, 'it was answered after the sleep');
 	is($d->{verdict}{kind}, 'stopped', 'its verdict is who stopped the terminal');
-	is(scalar(grep {/slept for .* in the midst of it/} @{ $d->{verdict}{circumstances} }), 1,
-		'... and says that the machine slept');
+	is(
+		scalar(grep {/slept for .* in the midst of it/} @{ $d->{verdict}{circumstances} }), 1,
+		'... and says that the machine slept'
+	);
 	my $chosen = $json->decode(scalar $vm->run("tipme diagnose $episode --json 2>/dev/null"));
 	isnt($chosen->{event}{n}, $before->{n}, 'another is taken for what the user waited for');
-	unlike("@{ $chosen->{verdict}{circumstances} }", qr/, in the midst of it/,
-		'... in which the machine did not sleep');
+	unlike(
+		"@{ $chosen->{verdict}{circumstances} }", qr/, in the midst of it/,
+		'... in which the machine did not sleep'
+	);
 	return;
 }

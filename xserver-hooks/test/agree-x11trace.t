@@ -40,8 +40,10 @@ my $x       = Tipme::Display->new(kind => 'Xvfb', hooks => hooks(), rundir => $p
 wait_for($peer, qr/^hello 0/);
 my $xkb = XClient->new($x)->event_base('XKEYBOARD');
 
-for my $command ([qw(xset q)], [qw(xset s 500)], [qw(xprop -root)], [qw(xlsclients)],
-	[qw(xdpyinfo)])
+for my $command (
+	[qw(xset q)], [qw(xset s 500)], [qw(xprop -root)], [qw(xlsclients)],
+	[qw(xdpyinfo)]
+	)
 {
 	agree("@$command", sub { is($_[0]->run(@$command), 0, "@$command") });
 }
@@ -88,8 +90,10 @@ sub is_there {
 sub typed {
 	my ($witness) = @_;
 	my $dir       = $x->dir;
-	my $pid       = $witness->spawn('xterm', '-geometry', '80x24+0+0', '-e', '/bin/sh', '-c',
-		"touch $dir/ready; read line; touch $dir/read; until [ -e $dir/end ]; do sleep 0.1; done");
+	my $pid       = $witness->spawn(
+		'xterm', '-geometry', '80x24+0+0', '-e', '/bin/sh', '-c',
+		"touch $dir/ready; read line; touch $dir/read; until [ -e $dir/end ]; do sleep 0.1; done"
+	);
 	is_there("$dir/ready");
 	xdotool(qw(mousemove 100 100));
 	await(sub { xdotool(qw(key Return)); settled($peer, 0); -e "$dir/read" })
@@ -164,7 +168,8 @@ sub moved {
 	}
 	cmp_ok(
 		scalar only([ settled($peer, 0) ], 'x_deliver', pid => $witness->pid, kind => 'key_press'),
-		'>=', 4, 'it has the keys');
+		'>=', 4, 'it has the keys'
+	);
 	kill 'TERM', $pid;
 	waitpid $pid, 0;
 	return;
@@ -237,9 +242,8 @@ sub long_requests {
 sub agree {
 	my ($name, $program) = @_;
 	subtest $name => sub {
-		plan skip_all =>
-			"$name for Python is not installed "
-				. "(Debian: python3-gi, gir1.2-gtk-3.0, gir1.2-gtk-4.0, python3-pyqt5)"
+		plan skip_all => "$name for Python is not installed "
+			. "(Debian: python3-gi, gir1.2-gtk-3.0, gir1.2-gtk-4.0, python3-pyqt5)"
 			if !$program;
 		my $witness = X11Trace->new($x);
 		$program->($witness);
@@ -263,12 +267,18 @@ sub client_agrees {
 	my ($seen, $who, $all) = @_;
 	my @r = grep { $_->{client} == $seen->{index} } @$all;
 	is_deeply($seen->{strange}, [], "${who}the witness says nothing else");
-	none([ requests_differ($seen, only(\@r, 'x_request')) ],
-		"$who" . @{ $seen->{requests} } . ' requests');
-	none([ answers_differ($seen, only(\@r, 'x_reply')) ],
-		"$who" . @{ $seen->{answers} } . ' replies and errors');
-	none([ events_differ($seen, only(\@r, 'x_deliver')) ],
-		"$who" . @{ $seen->{events} } . ' events');
+	none(
+		[ requests_differ($seen, only(\@r, 'x_request')) ],
+		"$who" . @{ $seen->{requests} } . ' requests'
+	);
+	none(
+		[ answers_differ($seen, only(\@r, 'x_reply')) ],
+		"$who" . @{ $seen->{answers} } . ' replies and errors'
+	);
+	none(
+		[ events_differ($seen, only(\@r, 'x_deliver')) ],
+		"$who" . @{ $seen->{events} } . ' events'
+	);
 	$rows += grep { $_->{follow} } @{ $seen->{events} };
 	return;
 }
@@ -298,9 +308,10 @@ sub requests_differ {
 	for my $r (@records) {
 		$next += $r->{count};
 		my $last = $executed[ $next - 1 ] or return (@differ, "request $next was not seen");
-		my ($we, $they) =
-			(join(' ', @$r{qw(sequence major minor)}), join ' ', $last->{sequence} & 0xffff,
-			@$last{qw(major minor)});
+		my ($we, $they) = (
+			join(' ', @$r{qw(sequence major minor)}), join ' ', $last->{sequence} & 0xffff,
+			@$last{qw(major minor)}
+		);
 		push @differ, "request $next: $we, the witness: $they" if $we ne $they;
 	}
 	push @differ, "$next requests" if $next != @executed;
@@ -359,8 +370,10 @@ sub events_differ {
 	push @differ, @motion . " motions, the witness: $moved"
 		if @motion > $moved || @motion < $moved && !grep { $_->{flood} } @motion;
 	push @differ,
-		order_differs([ grep { !$_->{motion} && $_->{type} != $xkb } @they ],
-		grep { $_->{kind} ne 'motion' && $_->{x_type} != $xkb } @records);
+		order_differs(
+		[ grep { !$_->{motion} && $_->{type} != $xkb } @they ],
+		grep { $_->{kind} ne 'motion' && $_->{x_type} != $xkb } @records
+		);
 	return @differ;
 }
 

@@ -34,24 +34,33 @@ unlike($picture{on}, qr/^empty/, 'the page has been drawn');
 is($picture{on}, $picture{off}, 'and ends with the same picture');
 for my $which (qw(off on)) {
 	my $s = $side{$which};
-	ok($s->{x}->alive && waitpid($s->{pid}, POSIX::WNOHANG()) == 0,
-		"$which: the server and the browser live");
+	ok(
+		$s->{x}->alive && waitpid($s->{pid}, POSIX::WNOHANG()) == 0,
+		"$which: the server and the browser live"
+	);
 	$s->{grown_kb} = $s->{end_kb} - $s->{half_kb};
 	note "$which: server $s->{half_kb} KB at half time, $s->{end_kb} KB at the end";
 }
-cmp_ok($side{on}{grown_kb}, '<', $side{off}{grown_kb} + 1024,
-	'the server with hooks grows no more in the second half than the other');
-cmp_ok($side{on}{end_kb}, '<', $side{off}{end_kb} + $RING_KB + 4096,
-	'and is larger by its rings only');
+cmp_ok(
+	$side{on}{grown_kb}, '<', $side{off}{grown_kb} + 1024,
+	'the server with hooks grows no more in the second half than the other'
+);
+cmp_ok(
+	$side{on}{end_kb}, '<', $side{off}{end_kb} + $RING_KB + 4096,
+	'and is larger by its rings only'
+);
 my @r      = records($peer, 0);
 my $header = pop @r;
 is($header->{lost}, 0, "nothing was lost of $header->{head} records");
 cmp_ok($header->{head}, '>', 1000, 'and there was much to record');
 my $errors = () =
 	slurp($side{on}{x}->dir . '/clients.log') =~ /X Error|BadWindow|BadDrawable|BadMatch|BadValue/g;
-is($errors,
-	() = slurp($side{off}{x}->dir . '/clients.log') =~
-		/X Error|BadWindow|BadDrawable|BadMatch|BadValue/g, "as many X errors: $errors");
+is(
+	$errors,
+	() =
+		slurp($side{off}{x}->dir . '/clients.log') =~
+		/X Error|BadWindow|BadDrawable|BadMatch|BadValue/g, "as many X errors: $errors"
+);
 
 for my $s (values %side) {
 	kill 'TERM', -$s->{pid}, $s->{pid};
@@ -75,17 +84,20 @@ sub rss_kb {
 
 sub browse {
 	my ($which) = @_;
-	my $x = Tipme::Display->new(kind => 'Xorg',
-		$which eq 'on' ? (hooks => hooks(), rundir => $peer->{dir}) : ());
+	my $x = Tipme::Display->new(
+		kind => 'Xorg',
+		$which eq 'on' ? (hooks => hooks(), rundir => $peer->{dir}) : ()
+	);
 	my $dir = rundir();
 	mkdir "$dir/profile";
 	page("$dir/page.html");
 	prefs("$dir/profile/user.js");
 	chown((getpwnam 'nobody')[ 2, 3 ], $dir, "$dir/profile") if $> == 0;
-	my $pid =
-		$x->spawn('env', "HOME=$dir", "XDG_RUNTIME_DIR=$dir", 'MOZ_ENABLE_WAYLAND=0',
+	my $pid = $x->spawn(
+		'env',                     "HOME=$dir", "XDG_RUNTIME_DIR=$dir", 'MOZ_ENABLE_WAYLAND=0',
 		'LIBGL_ALWAYS_SOFTWARE=1', 'nice', '-n', 10, 'firefox-esr', '--profile', "$dir/profile",
-		'--kiosk', "file://$dir/page.html");
+		'--kiosk',                 "file://$dir/page.html"
+	);
 	sleep 12;
 	return { x => $x, pid => $pid, keys => Tipme::Typist->new(socket => $x->keyboard) };
 }

@@ -13,13 +13,17 @@ use Live;
 need(qw(Xvfb Xorg rendercheck));
 my @rendercheck =
 	qw(fill dcoords scoords mcoords tscoords tmcoords blend composite cacomposite gradients repeat
-		triangles bug7366 gtk_argb_xbgr libreoffice_xrgb);
+	triangles bug7366 gtk_argb_xbgr libreoffice_xrgb);
 # All of them take hours.
-my @few = ('-f', $ENV{TIPME_TEST_ALL} ? 'a8r8g8b8,x8r8g8b8,r5g6b5,a8' : 'a8r8g8b8,x8r8g8b8', '-o',
-	'clear,src,over,xor,disjointover');
+my @few = (
+	'-f', $ENV{TIPME_TEST_ALL} ? 'a8r8g8b8,x8r8g8b8,r5g6b5,a8' : 'a8r8g8b8,x8r8g8b8', '-o',
+	'clear,src,over,xor,disjointover'
+);
 for my $kind (qw(Xvfb Xorg)) {
-	my %server = (off => Tipme::Display->new(kind => $kind),
-		on => Tipme::Display->new(kind => $kind, hooks => hooks(), rundir => '/nonexistent'));
+	my %server = (
+		off => Tipme::Display->new(kind => $kind),
+		on  => Tipme::Display->new(kind => $kind, hooks => hooks(), rundir => '/nonexistent')
+	);
 	my ($passed, $total) = (0, 0);
 	for my $test (@rendercheck) {
 		my %said = map { $_ => examine($server{$_}, 'rendercheck', '-t', $test, @few) } qw(off on);
@@ -29,8 +33,10 @@ for my $kind (qw(Xvfb Xorg)) {
 		$passed += $1;
 		$total  += $2;
 	}
-	cmp_ok($total, '>', 50,
-		"$kind: rendercheck has looked at many things: $passed of $total passed");
+	cmp_ok(
+		$total, '>', 50,
+		"$kind: rendercheck has looked at many things: $passed of $total passed"
+	);
 	$server{$_}->stop for keys %server;
 }
 
@@ -64,9 +70,8 @@ SKIP: {
 		);
 		for my $test (qw(damage/damage-primitives bigreq/request-length sync/sync)) {
 		SKIP: {
-				skip
-					"$test: not built "
-						. "(Debian: libxcb1-dev, libxcb-damage0-dev, libxcb-xinput-dev, libxcb-sync-dev)",
+				skip "$test: not built "
+					. "(Debian: libxcb1-dev, libxcb-damage0-dev, libxcb-xinput-dev, libxcb-sync-dev)",
 					1
 					if system "ninja -C '$folder' test/$test >/dev/null 2>&1";
 				my %said = map { $_ => examine($server{$_}, "$folder/test/$test") } qw(off on);

@@ -37,10 +37,14 @@ sub damage_follows_request {
 	ok($request && $request->{count} == 1, "$what: one request") or return;
 	my @damage = only(\@r, 'x_damage', major => XClient::POLY_FILL_RECTANGLE);
 	is(scalar @damage, 1, "$what: one damage");
-	is($damage[0]{ts_ns}, $request->{ts_ns} + $request->{duration_ns},
-		"$what: when the request is done");
-	is_deeply([ @{ $damage[0] }{qw(pid width height)} ], [ $$, @{ $want{size} // [ 600, 400 ] } ],
-		"$what: whose, and how large");
+	is(
+		$damage[0]{ts_ns}, $request->{ts_ns} + $request->{duration_ns},
+		"$what: when the request is done"
+	);
+	is_deeply(
+		[ @{ $damage[0] }{qw(pid width height)} ], [ $$, @{ $want{size} // [ 600, 400 ] } ],
+		"$what: whose, and how large"
+	);
 	is($damage[0]{window}, $want{window}, "$what: where");
 	return;
 }
@@ -50,8 +54,10 @@ for my $swapped (0, 1) {
 	my ($w, $gc) = $c->window;
 	during(sub { $c->rectangle($w, $gc, 5, 5, 20, 10); $c->sync });
 	damage_follows_request($swapped ? 'swapped bytes' : 'own bytes', window => $w);
-	is(sum0(map { $_->{count} } only(\@r, 'x_request', pid => $$)), 2,
-		'each request is recorded once');
+	is(
+		sum0(map { $_->{count} } only(\@r, 'x_request', pid => $$)), 2,
+		'each request is recorded once'
+	);
 	$c->close;
 }
 
@@ -90,8 +96,10 @@ SKIP: {
 	$c->sync;
 	during(
 		sub {
-			$c->request($present, $PRESENT_PIXMAP, $w, $pixmap, 7, 0, 0,
-				\$c->pack('ssLLLLL', 0, 0, 0, 0, 0, 0, 0), (0) x 6);
+			$c->request(
+				$present, $PRESENT_PIXMAP, $w, $pixmap, 7, 0, 0,
+				\$c->pack('ssLLLLL', 0, 0, 0, 0, 0, 0, 0), (0) x 6
+			);
 			wait_event($c, $GENERIC_EVENT);
 			$c->sync;
 		}
@@ -99,10 +107,14 @@ SKIP: {
 	my ($request) = only(\@r, 'x_request', major => $present, minor => $PRESENT_PIXMAP);
 	ok($request, 'PresentPixmap: a request');
 	my ($damage) = grep { $_->{width} == 600 } only(\@r, 'x_damage');
-	ok($damage && $damage->{ts_ns} >= $request->{ts_ns},
-		'PresentPixmap: the picture comes, now or later');
-	is_deeply([ @$damage{qw(pid major minor)} ], [ $$, $present, $PRESENT_PIXMAP ],
-		'PresentPixmap: and it says whose it is');
+	ok(
+		$damage && $damage->{ts_ns} >= $request->{ts_ns},
+		'PresentPixmap: the picture comes, now or later'
+	);
+	is_deeply(
+		[ @$damage{qw(pid major minor)} ], [ $$, $present, $PRESENT_PIXMAP ],
+		'PresentPixmap: and it says whose it is'
+	);
 }
 
 my $many = 50000;
@@ -115,7 +127,10 @@ during(
 );
 my @runs = only(\@r, 'x_request', pid => $$, major => XClient::NO_OPERATION);
 is(sum0(map { $_->{count} } @runs), $many, "$many requests are all counted")
-	or diag map { my $r = $_; join(' ', map {"$_=$r->{$_}"} sort keys %$r), "\n" } @runs[ 0, -1 ];
+	or diag map {
+	my $r = $_;
+	join(' ', map {"$_=$r->{$_}"} sort keys %$r), "\n"
+	} @runs[ 0, -1 ];
 cmp_ok(scalar @runs, '<', $many / 20, 'in few records');
 is(
 	(
@@ -134,8 +149,10 @@ during(
 			$c->_write(
 				join '',
 				map {
-					$c->pack('CCSLLssSS', XClient::POLY_FILL_RECTANGLE, 0, 5, $w, $gc, $_, 2 * $_,
-						10, 10)
+					$c->pack(
+						'CCSLLssSS', XClient::POLY_FILL_RECTANGLE, 0, 5, $w, $gc, $_, 2 * $_,
+						10,          10
+					)
 				} 1 .. 100
 			);
 			$c->{sequence} += 100;
@@ -145,8 +162,10 @@ during(
 );
 @runs = only(\@r, 'x_request', pid => $$);
 my @damage = only(\@r, 'x_damage', pid => $$);
-is(sum0(map { $_->{count} } @runs), $rectangles + 1,
-	"$rectangles requests that draw are all counted, and the one that waits for them");
+is(
+	sum0(map { $_->{count} } @runs), $rectangles + 1,
+	"$rectangles requests that draw are all counted, and the one that waits for them"
+);
 cmp_ok(@runs + @damage, '<',  $rectangles / 4, 'in few records');
 cmp_ok($runs[0]{count}, '==', 1,               'the first one alone');
 is_deeply(
@@ -174,8 +193,10 @@ $suicide->request(XClient::KILL_CLIENT, 0, $own);
 ok(!wait_event($suicide, -1), 'a client kills itself');
 $c->sync;
 @r = settled($peer, 0);
-ok(scalar only(\@r, 'x_request', major => XClient::KILL_CLIENT, pid => $$),
-	'which is a request of its own to the last');
+ok(
+	scalar only(\@r, 'x_request', major => XClient::KILL_CLIENT, pid => $$),
+	'which is a request of its own to the last'
+);
 $x->stop;
 done_testing();
 
@@ -209,16 +230,20 @@ sub requests_say_where {
 	$c->sync;
 	during(
 		sub {
-			$c->request($render, $FILL, 1, $picture, \$c->pack('SSSS', 0, 0, 65535, 65535),
-				\$c->pack('ssSS', 0, 0, 9, 9));
+			$c->request(
+				$render, $FILL, 1, $picture, \$c->pack('SSSS', 0, 0, 65535, 65535),
+				\$c->pack('ssSS', 0, 0, 9, 9)
+			);
 			$c->sync;
 		}
 	);
 	is_deeply(changes(), [ [ $render, $w ] ], 'a rectangle of RENDER, by its picture');
 	during(
 		sub {
-			$c->request($render, $COMPOSITE, 3, $picture, 0, $picture,
-				\$c->pack('ssssssSS', 0, 0, 0, 0, 20, 20, 9, 9));
+			$c->request(
+				$render, $COMPOSITE, 3, $picture, 0, $picture,
+				\$c->pack('ssssssSS', 0, 0, 0, 0, 20, 20, 9, 9)
+			);
 			$c->sync;
 		}
 	);
@@ -277,8 +302,10 @@ sub the_server_tells {
 	my ($UNMAP, $INCLUDE_INFERIORS) = (10, 1);
 	my ($on_top) = $c->window(x => 100);
 	during(sub { $c->rectangle($w, $gc, 0, 0, 9, 9); $c->request($UNMAP, 0, $on_top); $c->sync });
-	is_deeply(changes(), [ [ XClient::POLY_FILL_RECTANGLE, $w ], [ $UNMAP, $c->root ] ],
-		'a window goes, and what was below it comes');
+	is_deeply(
+		changes(), [ [ XClient::POLY_FILL_RECTANGLE, $w ], [ $UNMAP, $c->root ] ],
+		'a window goes, and what was below it comes'
+	);
 	my ($parent, $parent_gc) = $c->window;
 	my ($child) = $c->window(parent => $parent);
 	my $through = $c->id;
@@ -287,8 +314,10 @@ sub the_server_tells {
 	during(sub { $c->rectangle($parent, $parent_gc, 0, 0, 9, 9); $c->sync });
 	is_deeply(changes(), [], 'below its own windows a window does not change');
 	during(sub { $c->rectangle($parent, $through, 0, 0, 9, 9); $c->sync });
-	is_deeply(changes(), [ [ XClient::POLY_FILL_RECTANGLE, $c->root ] ],
-		'but some draw through them');
+	is_deeply(
+		changes(), [ [ XClient::POLY_FILL_RECTANGLE, $c->root ] ],
+		'but some draw through them'
+	);
 	my $other = XClient->new($x);
 	$other->window;
 	during(
@@ -311,16 +340,20 @@ sub windows_come_and_go {
 	my $make  = sub {
 		my ($parent, $mask, @values) = @_;
 		my $id = $c->id;
-		$c->request(XClient::CREATE_WINDOW, 0, $id, $parent,
-			\$c->pack('ssSSSS', 50, 60, 222, 111, 3, 1), 0, $mask, @values);
+		$c->request(
+			XClient::CREATE_WINDOW,                      0, $id,   $parent,
+			\$c->pack('ssSSSS', 50, 60, 222, 111, 3, 1), 0, $mask, @values
+		);
 		return $id;
 	};
 	my @plain = ($BORDER_PIXEL | 1 << 1 | $OVERRIDE, 0x336699, 0x993366, 1);
 	my ($menu, $inside, $hidden) =
 		($make->($c->root, @plain), $make->($w, @plain), $make->($c->root, @plain));
 	my $empty = $c->id;
-	$c->request(XClient::CREATE_WINDOW, 0, $empty, $c->root,
-		\$c->pack('ssSSSS', 10, 10, 90, 80, 0, 1), 0, $BACKGROUND_NONE | $OVERRIDE, 0, 1);
+	$c->request(
+		XClient::CREATE_WINDOW, 0, $empty, $c->root,
+		\$c->pack('ssSSSS', 10, 10, 90, 80, 0, 1), 0, $BACKGROUND_NONE | $OVERRIDE, 0, 1
+	);
 	my $below_hidden = $make->($hidden, @plain);
 	my $move         = sub {
 		my ($id, $mask, @values) = @_;
@@ -369,8 +402,10 @@ sub windows_come_and_go {
 		? [
 			'one gets another shape',
 			sub {
-				$c->request($shape, $SHAPE_RECTANGLES, \$c->pack('CCCxLss', 0, 0, 0, $menu, 0, 0),
-					\$c->pack('ssSS', 5, 5, 20, 20));
+				$c->request(
+					$shape, $SHAPE_RECTANGLES, \$c->pack('CCCxLss', 0, 0, 0, $menu, 0, 0),
+					\$c->pack('ssSS', 5, 5, 20, 20)
+				);
 			},
 			sub { $c->request($shape, 2, \$c->pack('CCxxLssL', 0, 0, $menu, 0, 0, 0)) },
 			1
@@ -401,10 +436,11 @@ sub windows_come_and_go {
 					$c->sync;
 				}
 			);
-			$got{$asked} =
-				[ map { [ @$_{qw(major minor window width height)} ] }
+			$got{$asked} = [
+				map      { [ @$_{qw(major minor window width height)} ] }
 					grep { $_->{major} != XClient::POLY_FILL_RECTANGLE }
-					only(\@r, 'x_damage', pid => $$) ];
+					only(\@r, 'x_damage', pid => $$)
+			];
 			$undo->();
 			$c->sync;
 		}

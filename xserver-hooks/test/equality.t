@@ -17,14 +17,16 @@ my $shim = build('test/.libs/window-hash.so');
 plan skip_all => 'the hash of windows was not built' if !-r $shim;
 my @sample =
 	qw(noop rect10 seg100 circle10 ftext aa10text copywinwin10 copypixwin100 putimage10 scroll100 gc
-		popup);
+	popup);
 my @tests =
 	$ENV{TIPME_TEST_ALL} ? grep { !/^(?:create|ucreate|map|unmap|destroy)$/ } all_tests() : @sample;
 note scalar(@tests), ' tests of x11perf';
 
 my %picture_of;
-my %server = (off => Tipme::Display->new(kind => 'Xorg'),
-	on => Tipme::Display->new(kind => 'Xorg', hooks => hooks(), rundir => '/nonexistent'));
+my %server = (
+	off => Tipme::Display->new(kind => 'Xorg'),
+	on  => Tipme::Display->new(kind => 'Xorg', hooks => hooks(), rundir => '/nonexistent')
+);
 for my $test (@tests) {
 	my %seen = map { $_ => x11perf($server{$_}, $test) } qw(off on);
 	$picture_of{$test} = $seen{off};
@@ -35,8 +37,10 @@ SKIP: {
 		is($seen{on}, $seen{off}, "$test: the same picture") or next;
 		skip "$test: x11perf itself does not run it on this screen", 1
 			if $seen{off} =~ /^no window/;
-		like($seen{on}, qr/^(?:\d+x\d+ [0-9a-f]{16}\n)+0 errors$/,
-			"$test: of windows that were seen, and no error");
+		like(
+			$seen{on}, qr/^(?:\d+x\d+ [0-9a-f]{16}\n)+0 errors$/,
+			"$test: of windows that were seen, and no error"
+		);
 	}
 }
 my %different = map { $_ => 1 } values %picture_of;
@@ -102,8 +106,10 @@ TCL
 	await(sub { -e $done });
 	my $c = XClient->new($x);
 	my ($Z_PIXMAP, $ALL_PLANES) = (2, 0xffffffff);
-	$c->request(XClient::GET_IMAGE, $Z_PIXMAP, $c->root,
-		\$c->pack('ssSSL', 0, 0, 1200, 760, $ALL_PLANES));
+	$c->request(
+		XClient::GET_IMAGE, $Z_PIXMAP, $c->root,
+		\$c->pack('ssSSL', 0, 0, 1200, 760, $ALL_PLANES)
+	);
 	my $image = substr $c->reply, 32;
 	kill 'TERM', $pid;
 	waitpid $pid, 0;

@@ -51,8 +51,10 @@ my ($rate, @r) = rate(
 );
 note sprintf '%d round trips: %.0f slots a second', $trips, $rate;
 cmp_ok($rate * $SECONDS, '<', $slots, "round trips: the ring holds $SECONDS s");
-cmp_ok(sum0(map { $_->{count} } only(\@r, 'x_request', pid => $$)), '>=', $trips - 2000,
-	'and counts them');
+cmp_ok(
+	sum0(map { $_->{count} } only(\@r, 'x_request', pid => $$)), '>=', $trips - 2000,
+	'and counts them'
+);
 
 $c->request($CHANGE_ATTRIBUTES, 0, $w, 1 << 11, 0xf | $POINTER_MOTION);
 $c->sync;
@@ -81,9 +83,11 @@ for (1 .. 20) {
 	last if $idle || !$press;
 }
 ok($press && $press->{ts_ns} >= $stroke->{press_ns}, 'a key in the midst of both is recorded');
-ok($press
+ok(
+	$press
 		&& only(\@r, 'x_deliver', kind => 'key_press', input_seq => $press->{input_seq}, pid => $$),
-	'and its delivery');
+	'and its delivery'
+);
 ok($idle, 'and the waking before it');
 
 # A flood of events, and later, of no request, more of the same: windows that go with their client.
@@ -92,9 +96,10 @@ my ($SUBSTRUCTURE_NOTIFY, $DESTROY_WINDOW, $DESTROY_NOTIFY) = (1 << 19, 4, 17);
 $c->request($CHANGE_ATTRIBUTES, 0, $c->root, 1 << 11, $SUBSTRUCTURE_NOTIFY);
 $c->sync;
 my @windows = map { $other->id } 1 .. 60;
-$other->request(XClient::CREATE_WINDOW, 0, $_, $other->root,
-	\$other->pack('ssSSSS', 0, 0, 10, 10, 0, 1), 0, 0)
-	for @windows;
+$other->request(
+	XClient::CREATE_WINDOW, 0, $_, $other->root,
+	\$other->pack('ssSSSS', 0, 0, 10, 10, 0, 1), 0, 0
+) for @windows;
 $other->request($DESTROY_WINDOW, 0, $_) for splice @windows, 0, 40;
 $other->sync;
 ($rate, @r) = rate(

@@ -16,8 +16,10 @@ need(qw(Xvfb));
 my $peer = peer_start(rundir());
 # Joined screens: the server's own code wraps the tables of requests as well, anew in each
 # generation.
-my $x = Tipme::Display->new(kind => 'Xvfb', hooks => hooks(), rundir => $peer->{dir},
-	args => [qw(-reset -screen 1 640x480x24 +xinerama)]);
+my $x = Tipme::Display->new(
+	kind => 'Xvfb', hooks => hooks(), rundir => $peer->{dir},
+	args => [qw(-reset -screen 1 640x480x24 +xinerama)]
+);
 wait_for($peer, qr/^hello 0/);
 for my $generation (1 .. 5) {
 	my $c       = connect_again();
@@ -32,8 +34,10 @@ for my $generation (1 .. 5) {
 	is(scalar @request, 1, "generation $generation: the request is recorded once");
 	my %window = map { $_->{window} => 1 } my @damage =
 		only(\@r, 'x_damage', pid => $$, major => XClient::POLY_FILL_RECTANGLE);
-	is_deeply([ scalar @damage, scalar keys %window ], [ 2, 2 ],
-		'and its damage, on each of two joined screens');
+	is_deeply(
+		[ scalar @damage, scalar keys %window ], [ 2, 2 ],
+		'and its damage, on each of two joined screens'
+	);
 	$c->mark;
 	$c->close;
 }
@@ -78,8 +82,10 @@ for my $pid (@processes) {
 	my @its = grep { $_->{ts_ns} >= $came->{ts_ns} && $_->{ts_ns} < $went->{ts_ns} }
 		map { only(\@r, $_, client => $came->{client}) } qw(x_request x_reply x_flush);
 	cmp_ok(scalar @its, '>=', 3, 'it asks, and is answered');
-	is_deeply([ grep { $_->{pid} != $pid } @its ], [],
-		'as itself, not as who had its number before');
+	is_deeply(
+		[ grep { $_->{pid} != $pid } @its ], [],
+		'as itself, not as who had its number before'
+	);
 }
 is(scalar keys %numbers, 1, 'all had the same number');
 $x->stop;

@@ -88,8 +88,10 @@ $c->sync;
 @r = settled($peer, 0);
 my ($deliver) =
 	only(\@r, 'x_deliver', kind => 'key_press', input_seq => $b->{input_seq}, pid => $$);
-ok($deliver && $deliver->{ts_ns} > $thaw_ns,
-	'and delivered under its number when the client lets it');
+ok(
+	$deliver && $deliver->{ts_ns} > $thaw_ns,
+	'and delivered under its number when the client lets it'
+);
 undef $keys;
 $x->stop;
 done_testing();

@@ -33,12 +33,16 @@ $c->sync;
 # Wide arcs of the shortest dashes take a server seconds.
 my ($LINE_WIDTH, $LINE_STYLE, $DASHES, $ON_OFF_DASH) = (1 << 4, 1 << 5, 1 << 21, 1);
 my $slow = $c->id;
-$c->request(XClient::CREATE_GC, 0, $slow, $w, $LINE_WIDTH | $LINE_STYLE | $DASHES, 200,
-	$ON_OFF_DASH, 1);
+$c->request(
+	XClient::CREATE_GC, 0, $slow, $w, $LINE_WIDTH | $LINE_STYLE | $DASHES, 200,
+	$ON_OFF_DASH,       1
+);
 $c->sync;
 my $before_ns = Tipme::Typist::now_ns();
-$c->request(XClient::POLY_ARC, 0, $w, $slow,
-	map { \$c->pack('ssSSss', $_, $_, 600, 500, 0, 360 * 64) } 1 .. 25);
+$c->request(
+	XClient::POLY_ARC, 0, $w, $slow,
+	map { \$c->pack('ssSSss', $_, $_, 600, 500, 0, 360 * 64) } 1 .. 25
+);
 await(
 	sub {
 		@r      = records($peer, 0);
@@ -46,8 +50,10 @@ await(
 		return $header->{cur_start_ns} > $before_ns;
 	}
 );
-cmp_ok($header->{cur_start_ns}, '>', $before_ns,
-	'a request that is being executed shows in the header');
+cmp_ok(
+	$header->{cur_start_ns}, '>', $before_ns,
+	'a request that is being executed shows in the header'
+);
 is($header->{cur_pid},   $$,                'with its client');
 is($header->{cur_major}, XClient::POLY_ARC, 'and what it is');
 my $open_ns = $header->{cur_start_ns};
@@ -59,8 +65,10 @@ SKIP: {
 	@r = settled($peer, 0);
 	is((pop @r)->{cur_start_ns}, 0, 'when it is done, none is being executed');
 	my ($request) = only(\@r, 'x_request', ts_ns => $open_ns);
-	ok($request && $request->{count} == 1 && $request->{major} == XClient::POLY_ARC,
-		'and it is a record');
+	ok(
+		$request && $request->{count} == 1 && $request->{major} == XClient::POLY_ARC,
+		'and it is a record'
+	);
 	ok(
 		(
 			grep { $_->{ts_ns} >= $open_ns + $request->{duration_ns} }
@@ -79,8 +87,10 @@ ok(wait_for($peer, qr/^gone 0/), 'the server crashes');
 $header = pop @r;
 cmp_ok($header->{head},  '>=', $kept, 'its ring is read all the same');
 cmp_ok($header->{whole}, '>=', $kept, 'with all that it had recorded');
-ok((grep { $_->{major} == XClient::GET_INPUT_FOCUS } only(\@r, 'x_request', pid => $$)),
-	'down to what this client asked of it');
+ok(
+	(grep { $_->{major} == XClient::GET_INPUT_FOCUS } only(\@r, 'x_request', pid => $$)),
+	'down to what this client asked of it'
+);
 ok(!eval { $x->stop; 1 }, 'it did not end in order');
 remove_tree($x->dir);
 done_testing();

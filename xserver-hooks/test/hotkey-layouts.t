@@ -18,8 +18,10 @@ my $n    = 0;
 for ([ 'us', 12 ], [ 'de', 53 ], [ 'fr', '07' ], [ 'us,ru', 12 ], [ 'us(dvorak)', 40 ]) {
 	my ($layout, $code)    = @$_;
 	my ($name,   $variant) = $layout =~ /^([^(]*)(?:\((.*)\))?$/;
-	my $x = Tipme::Display->new(kind => 'Xorg', hooks => hooks(), rundir => $peer->{dir},
-		layout => $name);
+	my $x = Tipme::Display->new(
+		kind   => 'Xorg', hooks => hooks(), rundir => $peer->{dir},
+		layout => $name
+	);
 	my $keys = Tipme::Typist->new(socket => $x->keyboard);
 	wait_for($peer, qr/^hello $n/);
 	setxkbmap($x, $name, '-variant', $variant) if $variant;
@@ -46,8 +48,10 @@ sub chord_is {
 	my $before = (records($peer, $n))[-1]{chords};
 	$keys->chord($chord, hold_ms => 20);
 	$keys->sync;
-	is((records($peer, $n))[-1]{chords} - $before, $fires,
-		"$what: " . ($fires ? 'fires' : 'does not fire'));
+	is(
+		(records($peer, $n))[-1]{chords} - $before, $fires,
+		"$what: " . ($fires ? 'fires' : 'does not fire')
+	);
 	wait_for($peer, qr/^trigger $n/) if $fires;
 	return;
 }
@@ -66,8 +70,10 @@ sub raw_events {
 	my ($SELECT, $VERSION, $ALL_MASTERS, $RAW_KEY_PRESS, $RAW_KEY_RELEASE) = (46, 47, 1, 13, 14);
 	$c->request($xi, $VERSION, \$c->pack('SS', 2, 2));
 	$c->reply;
-	$c->request($xi, $SELECT, $c->root,
-		\$c->pack('SxxSSL', 1, $ALL_MASTERS, 1, 1 << $RAW_KEY_PRESS | 1 << $RAW_KEY_RELEASE));
+	$c->request(
+		$xi, $SELECT, $c->root,
+		\$c->pack('SxxSSL', 1, $ALL_MASTERS, 1, 1 << $RAW_KEY_PRESS | 1 << $RAW_KEY_RELEASE)
+	);
 	$c->sync;
 	$keys->chord('Ctrl+Alt+minus');
 	wait_for($peer, qr/^trigger/);

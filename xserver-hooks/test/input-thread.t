@@ -45,13 +45,14 @@ my ($w, $gc) = $c->window(width => 1280, height => 800);
 my ($stamp_ns, $stamp_to_ns);
 for my $clock (CLOCK_MONOTONIC, CLOCK_REALTIME) {
 	my ($press, $main, $from_ns, $to_ns);
-# The input thread reads the clock twice: where it had to wait for a CPU in between, the next key
-# tells.
+   # The input thread reads the clock twice: where it had to wait for a CPU in between, the next key
+   # tells.
 	for my $try (1 .. 20) {
 		key(1, 'a', $clock);
-		ok(wait_for($peer, qr/^another 0 pid=${\ $x->pid}/),
-			'with the first key the input thread offers its own')
-			if $clock == CLOCK_MONOTONIC && $try == 1;
+		ok(
+			wait_for($peer, qr/^another 0 pid=${\ $x->pid}/),
+			'with the first key the input thread offers its own'
+		) if $clock == CLOCK_MONOTONIC && $try == 1;
 		($from_ns, $to_ns) = ($stamp_ns, $stamp_to_ns);
 		($press,   $main)  = pressed($from_ns);
 		key(0, 'a', $clock);
@@ -62,8 +63,10 @@ for my $clock (CLOCK_MONOTONIC, CLOCK_REALTIME) {
 	cmp_ok($press->{ts_ns},     '>', $press->{kernel_ns},  'it was read after that');
 	is($press->{code}, 0, 'it does not say which key');
 	cmp_ok($main->{ts_ns}, '>', $press->{ts_ns}, 'and came to the main thread after that');
-	cmp_ok(abs($main->{server_ms} - int($press->{ts_ns} / 1e6)), '<=', 20,
-		'with the time of the reading');
+	cmp_ok(
+		abs($main->{server_ms} - int($press->{ts_ns} / 1e6)), '<=', 20,
+		'with the time of the reading'
+	);
 }
 my $head = (input_records($peer, 0))[-1];
 isnt($head->{server_tid}, $x->pid, 'the ring is that of another thread');
@@ -81,12 +84,16 @@ is(scalar only(\@r, 'x_deliver', input_seq => $chord->{input_seq}), 0, 'and swal
 # The main thread hangs in one request.
 my ($LINE_WIDTH, $LINE_STYLE, $DASHES, $ON_OFF_DASH) = (1 << 4, 1 << 5, 1 << 21, 1);
 my $slow = $c->id;
-$c->request(XClient::CREATE_GC, 0, $slow, $w, $LINE_WIDTH | $LINE_STYLE | $DASHES, 200,
-	$ON_OFF_DASH, 1);
+$c->request(
+	XClient::CREATE_GC, 0, $slow, $w, $LINE_WIDTH | $LINE_STYLE | $DASHES, 200,
+	$ON_OFF_DASH,       1
+);
 $c->sync;
 my $before_ns = now_ns();
-$c->request(XClient::POLY_ARC, 0, $w, $slow,
-	map { \$c->pack('ssSSss', $_, $_, 600, 500, 0, 360 * 64) } 1 .. 25);
+$c->request(
+	XClient::POLY_ARC, 0, $w, $slow,
+	map { \$c->pack('ssSSss', $_, $_, 600, 500, 0, 360 * 64) } 1 .. 25
+);
 await(sub { $head = (records($peer, 0))[-1]; $head->{cur_start_ns} > $before_ns });
 cmp_ok($head->{cur_start_ns}, '>', $before_ns, 'the main thread is in a request');
 my $hung_ns = $head->{cur_start_ns};
@@ -97,13 +104,17 @@ SKIP: {
 	skip 'the request was over too soon on this machine', 1 if $head->{cur_start_ns} != $hung_ns;
 	is($head->{cur_major}, XClient::POLY_ARC, 'while the request is still being executed');
 }
-is(scalar only([ inputs() ], 'x_chord', action => 'snapshot'), 2,
-	'the input thread has recorded both hot-keys');
+is(
+	scalar only([ inputs() ], 'x_chord', action => 'snapshot'), 2,
+	'the input thread has recorded both hot-keys'
+);
 SKIP: {
 	$c->request(XClient::GET_INPUT_FOCUS, 0);
 	skip 'the request takes more than 90 s here', 2 if !eval { $c->reply(90); 1 };
-	is(wait_for($peer, qr/^trigger/, 1), undef,
-		'when the main thread comes to it, it does not trigger again');
+	is(
+		wait_for($peer, qr/^trigger/, 1), undef,
+		'when the main thread comes to it, it does not trigger again'
+	);
 	@r = settled($peer, 0);
 	is(scalar only(\@r, 'x_chord', action => 'snapshot'), 2, 'but records it');
 }
@@ -118,8 +129,10 @@ SKIP: {
 	my $between_ns = now_ns();
 	chord('slash');
 	my @chords = await(sub { chords_since('snapshot', $between_ns) });
-	ok($chords[0],
-		'in another layout the key that bears the symbol is the hot-key for the input thread');
+	ok(
+		$chords[0],
+		'in another layout the key that bears the symbol is the hot-key for the input thread'
+	);
 	is(chords_since('snapshot', $before_ns), 1, 'and the old one, pressed before it, is not');
 	wait_for($peer, qr/^trigger 0 arg=2/);
 	{ local %ENV = (%ENV, $x->env); system(qw(setxkbmap us)) }
@@ -148,8 +161,10 @@ await(
 my ($off, $off_main) = map { $_->{ts_ns} } $both->('no_input');
 my ($on,  $on_main)  = map { $_->{ts_ns} } $both->('default_input');
 ok($off && $off_main && $on && $on_main, 'so are those for no input, and for input as by default');
-is(scalar(grep { $_->{ts_ns} > $off && $_->{ts_ns} < $on } only([ inputs() ], 'x_input')), 0,
-	'after the one for no input the input thread records none');
+is(
+	scalar(grep { $_->{ts_ns} > $off && $_->{ts_ns} < $on } only([ inputs() ], 'x_input')), 0,
+	'after the one for no input the input thread records none'
+);
 is(
 	scalar(
 		grep { $_->{ts_ns} > $off_main && $_->{ts_ns} < $on_main }
@@ -178,8 +193,10 @@ $c->window(width => 1280, height => 800);
 chord('minus');
 ok(wait_for($peer, qr/^trigger 1 arg=2/), 'its hot-key triggers');
 ($chord) = await(sub { @r = settled($peer, 1); (only(\@r, 'x_chord'))[0] });
-ok($chord && only(\@r, 'x_deliver', kind => 'key_press', input_seq => $chord->{input_seq}),
-	'and its key is delivered');
+ok(
+	$chord && only(\@r, 'x_deliver', kind => 'key_press', input_seq => $chord->{input_seq}),
+	'and its key is delivered'
+);
 $x->stop;
 done_testing();
 

@@ -30,8 +30,10 @@ is(scalar @own,              1,    'the server saves its own records');
 is((stat $own[0])[2] & 0777, 0600, 'for its own user only');
 my $own = do { open my $f, '<:raw', $own[0] or die $!; local $/; <$f> };
 my ($magic, $source, $body) = unpack 'a8 x12 L< x24 Q<', $own;
-is_deeply([ $magic, $source, $body ], [ 'TIPMEREC', 4, length($own) - 64 ],
-	'in a whole record file of the X source');
+is_deeply(
+	[ $magic, $source, $body ], [ 'TIPMEREC', 4, length($own) - 64 ],
+	'in a whole record file of the X source'
+);
 
 my $peer = peer_start($dir);
 ok(wait_for($peer, qr/^hello 0/),   'one who comes later gets the ring');

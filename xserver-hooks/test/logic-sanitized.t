@@ -17,7 +17,9 @@ my @logic = map {"'$src/abi/$_.c'"} qw(chord/hotkey xring/xclock xring/xring);
 
 no_complaint($_, @include, "'$src/xserver-hooks/test/$_.c'", @logic)
 	for qw(test-hotkey test-xclock test-xring);
-fuzzed('fuzz-logic',
+fuzzed(
+	'fuzz-logic',
 	{ seed => 2000, runs => $ENV{TIPME_TEST_ALL} ? 1_000_000 : 50_000, max_len => 2000 }, @include,
-	"'$src/xserver-hooks/test/fuzz-logic.c'",                                             @logic);
+	"'$src/xserver-hooks/test/fuzz-logic.c'",                                             @logic
+);
 done_testing;

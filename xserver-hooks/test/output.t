@@ -14,8 +14,10 @@ use XClient;
 
 need(qw(Xvfb));
 my $peer = peer_start(rundir());
-my $x    = Tipme::Display->new(kind => 'Xvfb', hooks => hooks(), rundir => $peer->{dir},
-	args => [qw(-listen tcp)]);
+my $x    = Tipme::Display->new(
+	kind => 'Xvfb', hooks => hooks(), rundir => $peer->{dir},
+	args => [qw(-listen tcp)]
+);
 wait_for($peer, qr/^hello 0/);
 my @r;
 my ($CHANGE_PROPERTY, $SELECT_PROPERTY, $CHANGE_ATTRIBUTES, $STRING, $BAD_WINDOW) =
@@ -27,12 +29,16 @@ for my $swapped (0, 1) {
 	my $sequence;
 	during(sub { $sequence = $c->request(XClient::GET_INPUT_FOCUS, 0); $c->reply });
 	my ($reply) = only(\@r, 'x_reply', pid => $$);
-	is_deeply([ @$reply{qw(major sequence bytes error)} ],
-		[ XClient::GET_INPUT_FOCUS, $sequence, 32, 0 ], "$order: the reply to a request");
+	is_deeply(
+		[ @$reply{qw(major sequence bytes error)} ],
+		[ XClient::GET_INPUT_FOCUS, $sequence, 32, 0 ], "$order: the reply to a request"
+	);
 	my ($request) = only(\@r, 'x_request', pid => $$);
-	ok($reply->{ts_ns} >= $request->{ts_ns}
+	ok(
+			   $reply->{ts_ns} >= $request->{ts_ns}
 			&& $reply->{ts_ns} <= $request->{ts_ns} + $request->{duration_ns},
-		"$order: given while it was executed");
+		"$order: given while it was executed"
+	);
 	during(
 		sub {
 			$c->request(XClient::MAP_WINDOW, 0, 0x1234567);
@@ -41,15 +47,19 @@ for my $swapped (0, 1) {
 		}
 	);
 	my ($error) = grep { $_->{error} } only(\@r, 'x_reply', pid => $$);
-	is_deeply([ @$error{qw(major error)} ], [ XClient::MAP_WINDOW, $BAD_WINDOW ],
-		"$order: an error");
+	is_deeply(
+		[ @$error{qw(major error)} ], [ XClient::MAP_WINDOW, $BAD_WINDOW ],
+		"$order: an error"
+	);
 	$c->close;
 }
 
 my $far = XClient->new($x, tcp => 1);
 during(sub { my ($w, $gc) = $far->window; $far->rectangle($w, $gc, 0, 0, 10, 10); $far->sync });
-ok(scalar only(\@r, 'x_request', pid => 0, major => XClient::POLY_FILL_RECTANGLE),
-	'a request of a client from the network');
+ok(
+	scalar only(\@r, 'x_request', pid => 0, major => XClient::POLY_FILL_RECTANGLE),
+	'a request of a client from the network'
+);
 ok(scalar only(\@r, 'x_damage', pid => 0, major => XClient::POLY_FILL_RECTANGLE), 'and its damage');
 ok(scalar only(\@r, 'x_reply', pid => 0), 'and the reply');
 $far->close;
@@ -91,8 +101,10 @@ SKIP: {
 	$c->sync;
 	during(
 		sub {
-			$c->request($present, $PRESENT_PIXMAP, $w, $pixmap, $SERIAL, 0, 0,
-				\$c->pack('ssLLLLL', 0, 0, 0, 0, 0, 0, 0), (0) x 6);
+			$c->request(
+				$present, $PRESENT_PIXMAP, $w, $pixmap, $SERIAL, 0, 0,
+				\$c->pack('ssLLLLL', 0, 0, 0, 0, 0, 0, 0), (0) x 6
+			);
 			while (defined(my $event = $c->event)) { last if (ord($event) & 127) == 35 }
 			$c->sync;
 		}
@@ -110,13 +122,17 @@ my ($XKB_USE, $XKB_SELECT, $XKB_LATCH_LOCK, $CORE_KEYBOARD, $STATE_NOTIFY) =
 	(0, 1, 5, 0x100, 1 << 2);
 $c->request($xkb, $XKB_USE, \$c->pack('SS', 1, 0));
 $c->reply;
-$c->request($xkb, $XKB_SELECT,
-	\$c->pack('SSSSSS', $CORE_KEYBOARD, $STATE_NOTIFY, 0, $STATE_NOTIFY, 0xff, 0xff));
+$c->request(
+	$xkb, $XKB_SELECT,
+	\$c->pack('SSSSSS', $CORE_KEYBOARD, $STATE_NOTIFY, 0, $STATE_NOTIFY, 0xff, 0xff)
+);
 $c->sync;
 during(
 	sub {
-		$c->request($xkb, $XKB_LATCH_LOCK, \$c->pack('SCCCCxCS', $CORE_KEYBOARD, 2, 2, 0, 0, 0, 0),
-			\$c->pack('xx'));
+		$c->request(
+			$xkb, $XKB_LATCH_LOCK, \$c->pack('SCCCCxCS', $CORE_KEYBOARD, 2, 2, 0, 0, 0, 0),
+			\$c->pack('xx')
+		);
 		$c->sync;
 	}
 );
@@ -144,8 +160,10 @@ for my $tcp (0, 1) {
 			$c->sync;
 		}
 	);
-	cmp_ok(scalar only(\@r, 'x_flush', pid => $tcp ? 0 : $$), '>=', 40,
-		'many clients' . ($tcp ? ' from the network' : '') . ' get something');
+	cmp_ok(
+		scalar only(\@r, 'x_flush', pid => $tcp ? 0 : $$), '>=', 40,
+		'many clients' . ($tcp ? ' from the network' : '') . ' get something'
+	);
 	is(scalar only(\@r, 'x_deliver', x_type => $event), 0, 'and no event that nobody sent');
 }
 
@@ -154,8 +172,10 @@ my $slow = XClient->new($x);
 my ($Z_PIXMAP, $ALL_PLANES) = (2, 0xffffffff);
 during(
 	sub {
-		$slow->request(XClient::GET_IMAGE, $Z_PIXMAP, $slow->root,
-			\$slow->pack('ssSSL', 0, 0, 1280, 800, $ALL_PLANES));
+		$slow->request(
+			XClient::GET_IMAGE, $Z_PIXMAP, $slow->root,
+			\$slow->pack('ssSSL', 0, 0, 1280, 800, $ALL_PLANES)
+		);
 		await(sub { only([ settled($peer, 0) ], 'x_reply', pid => $$, major => XClient::GET_IMAGE) }
 		);
 		$slow->reply;

@@ -33,8 +33,10 @@ my $dir = rundir();
 system('install', '-m', 755, $built, "$dir/Xvfb") == 0 or BAIL_OUT('install');
 
 my $peer = peer_start(rundir());
-my $x    = Tipme::Display->new(kind => 'Xvfb', program => "$dir/Xvfb", hooks => hooks(),
-	rundir => $peer->{dir});
+my $x    = Tipme::Display->new(
+	kind   => 'Xvfb', program => "$dir/Xvfb", hooks => hooks(),
+	rundir => $peer->{dir}
+);
 ok(wait_for($peer, qr/^hello 0/), 'it takes the hooks by preload') or BAIL_OUT('no hooks');
 my $c = XClient->new($x);
 my ($w, $gc) = $c->window(width => 300, height => 200);
@@ -58,8 +60,10 @@ is(scalar only(\@r, 'x_output_full'), 0, 'and everything was taken');
 
 # A client that reads nothing: the server itself says when its connection is full.
 my $deaf = XClient->new($x);
-$deaf->request(XClient::GET_IMAGE, 2, $deaf->root,
-	\$deaf->pack('ssSSL', 0, 0, 1000, 700, 0xffffffff));
+$deaf->request(
+	XClient::GET_IMAGE, 2, $deaf->root,
+	\$deaf->pack('ssSSL', 0, 0, 1000, 700, 0xffffffff)
+);
 sleep 0.5;
 @r = records($peer, 0);
 my ($full) = only(\@r, 'x_output_full', pid => $$, phase => 'begin');

@@ -11,8 +11,10 @@ use Time::HiRes qw(sleep);
 use Live;
 
 need(qw(Xvfb Xephyr xterm xdotool xkbcomp nm));
-for my $command ([ 'sh', '-c', 'exit 0' ], [ 'xkbcomp', '-version' ], [ 'cat', '/dev/null' ],
-	[ 'perl', '-e', 'exit 0' ])
+for my $command (
+	[ 'sh',   '-c', 'exit 0' ], [ 'xkbcomp', '-version' ], [ 'cat', '/dev/null' ],
+	[ 'perl', '-e', 'exit 0' ]
+	)
 {
 	local %ENV = (%ENV, TIPME_X_PRELOAD => 1, LD_PRELOAD => hooks(), LD_BIND_NOW => 1);
 	my $out = do {
@@ -27,17 +29,23 @@ for my $command ([ 'sh', '-c', 'exit 0' ], [ 'xkbcomp', '-version' ], [ 'cat', '
 
 my %weak = map { /^\s+([wvU]) (\w+)(@\S+)?/ ? ($2 => [ $1, $3 ]) : () }
 	`nm -D --undefined-only ${\ hooks()}`;
-is_deeply([ grep { $weak{$_}[0] eq 'U' && !$weak{$_}[1] } sort keys %weak ], [],
-	'no name but the C library\'s must be there');
+is_deeply(
+	[ grep { $weak{$_}[0] eq 'U' && !$weak{$_}[1] } sort keys %weak ], [],
+	'no name but the C library\'s must be there'
+);
 
 my $peer = peer_start(rundir());
 my %server;
 $server{Xvfb} =
 	Tipme::Display->new(kind => 'Xvfb', hooks => hooks(), rundir => $peer->{dir}, ring_kb => 512);
-like(wait_for($peer, qr/^hello 0/), qr/name=Xvfb slots=16384$/,
-	'Xvfb offers its ring, of the size asked for');
-$server{Xephyr} = Tipme::Display->new(kind => 'Xephyr', hooks => hooks(), rundir => $peer->{dir},
-	host => $server{Xvfb}, chord => 'Alt+F9');
+like(
+	wait_for($peer, qr/^hello 0/), qr/name=Xvfb slots=16384$/,
+	'Xvfb offers its ring, of the size asked for'
+);
+$server{Xephyr} = Tipme::Display->new(
+	kind => 'Xephyr',      hooks => hooks(), rundir => $peer->{dir},
+	host => $server{Xvfb}, chord => 'Alt+F9'
+);
 like(wait_for($peer, qr/^hello 1/), qr/name=Xephyr/, 'and so does Xephyr');
 
 for my $n (0, 1) {
@@ -52,10 +60,10 @@ for my $n (0, 1) {
 		sub {
 			@r = records($peer, $n);
 			($press) = reverse only(\@r, 'x_device', kind => 'key_press', is_master => 0) or return;
-			($deliver) =
-				only(\@r, 'x_deliver', kind => 'key_press', input_seq => $press->{input_seq},
-				pid => $xterm)
-				or return;
+			($deliver) = only(
+				\@r, 'x_deliver', kind => 'key_press', input_seq => $press->{input_seq},
+				pid => $xterm
+			) or return;
 			($damage) =
 				grep { $_->{ts_ns} > $deliver->{ts_ns} } only(\@r, 'x_damage', pid => $xterm);
 			return $damage;
@@ -78,8 +86,10 @@ for my $n (0, 1) {
 	sleep 0.3;
 	@r = records($peer, $n);
 	my ($chord) = only(\@r, 'x_chord');
-	is(scalar only(\@r, 'x_deliver', input_seq => $chord->{input_seq}), 0,
-		"$kind: and is swallowed");
+	is(
+		scalar only(\@r, 'x_deliver', input_seq => $chord->{input_seq}), 0,
+		"$kind: and is swallowed"
+	);
 }
 unlike(join("\n", @{ $peer->{lines} }), qr/^trigger/m, 'nothing else triggers');
 $server{$_}->stop for qw(Xephyr Xvfb);

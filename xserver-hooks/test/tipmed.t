@@ -42,8 +42,10 @@ my $manifest = decode_json(Tipme::TestDaemon::slurp("$episode/manifest.json"));
 is($manifest->{trigger}{kind}, 'hotkey', 'which says so');
 cmp_ok($manifest->{trigger}{ns}, '>', $chord->{press_ns}, 'after the key went down');
 my ($source) = grep { $_->{source} eq 'x_hooks' } @{ $manifest->{sources} };
-is_deeply([ @$source{qw(file server_pid server_name)} ],
-	[ 'x-' . $x->pid . '.rec', $x->pid, 'Xorg' ], 'it has the server\'s records');
+is_deeply(
+	[ @$source{qw(file server_pid server_name)} ],
+	[ 'x-' . $x->pid . '.rec', $x->pid, 'Xorg' ], 'it has the server\'s records'
+);
 is_deeply([ grep { $source->{lost}{$_} } keys %{ $source->{lost} } ], [], 'all of them');
 my @r = of("$episode/$source->{file}");
 my ($press) = grep { $_->{ts_ns} >= $stroke->{press_ns} }
@@ -55,8 +57,10 @@ ok(
 	),
 	'its delivery to xterm'
 );
-ok((grep { $_->{ts_ns} > $press->{ts_ns} } only(\@r, 'x_damage', pid => $xterm)),
-	'and what xterm made of it');
+ok(
+	(grep { $_->{ts_ns} > $press->{ts_ns} } only(\@r, 'x_damage', pid => $xterm)),
+	'and what xterm made of it'
+);
 is(scalar only(\@r, 'x_chord'), 1, 'and the hot-key');
 my $server_ran = () =
 	grep { $_->{type} eq 'sched_switch' && $_->{next_tid} == $x->pid } of("$episode/kernel.rec");
@@ -69,12 +73,16 @@ my $c = XClient->new($v);
 my ($w) = $c->window(width => 1000, height => 700);
 my ($LINE_WIDTH, $LINE_STYLE, $DASHES, $ON_OFF_DASH) = (1 << 4, 1 << 5, 1 << 21, 1);
 my $gc = $c->id;
-$c->request(XClient::CREATE_GC, 0, $gc, $w, $LINE_WIDTH | $LINE_STYLE | $DASHES, 200, $ON_OFF_DASH,
-	1);
+$c->request(
+	XClient::CREATE_GC, 0, $gc, $w, $LINE_WIDTH | $LINE_STYLE | $DASHES, 200, $ON_OFF_DASH,
+	1
+);
 $c->sync;
 my $idle = ticks($v->pid);
-$c->request(XClient::POLY_ARC, 0, $w, $gc,
-	map { \$c->pack('ssSSss', $_, $_, 600, 500, 0, 360 * 64) } 1 .. 40);
+$c->request(
+	XClient::POLY_ARC, 0, $w, $gc,
+	map { \$c->pack('ssSSss', $_, $_, 600, 500, 0, 360 * 64) } 1 .. 40
+);
 # It has been busy for a tenth of a second: with what else?
 ok(await(sub { ticks($v->pid) >= $idle + 10 }), 'the server is at work');
 kill 'STOP', $v->pid;
@@ -83,8 +91,10 @@ is($status, 0, 'an episode is saved while the server is stopped') or diag $err;
 my ($hung) = $out =~ m{(/\S+)\s*\z};
 @r = of("$hung/x-" . $v->pid . '.rec');
 my ($open) = only(\@r, 'x_request', count => 0);
-is_deeply($open && [ @$open{qw(pid major)} ], [ $$, XClient::POLY_ARC ],
-	'it shows the request that the server hangs in, and whose it is');
+is_deeply(
+	$open && [ @$open{qw(pid major)} ], [ $$, XClient::POLY_ARC ],
+	'it shows the request that the server hangs in, and whose it is'
+);
 kill 'CONT', $v->pid;
 # The request ends some time: on a machine that has other work, after more seconds than a server has
 # to end in.
@@ -103,8 +113,10 @@ sub wait_servers {
 # What is seen where xterm has its first line.
 sub picture {
 	my ($client) = @_;
-	$client->request(XClient::GET_IMAGE, 2, $client->root,
-		\$client->pack('ssSSL', 0, 0, 400, 40, 0xffffff));
+	$client->request(
+		XClient::GET_IMAGE, 2, $client->root,
+		\$client->pack('ssSSL', 0, 0, 400, 40, 0xffffff)
+	);
 	return substr $client->reply, 32;
 }
 

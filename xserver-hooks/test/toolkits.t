@@ -28,14 +28,15 @@ my %session = (
 	},
 	'Qt' => { program => ['session-qt.py'], needs => 'import PyQt5.QtWidgets' },
 );
-my %server = (off => Tipme::Display->new(kind => 'Xorg'),
-	on => Tipme::Display->new(kind => 'Xorg', hooks => hooks(), rundir => '/nonexistent'));
+my %server = (
+	off => Tipme::Display->new(kind => 'Xorg'),
+	on  => Tipme::Display->new(kind => 'Xorg', hooks => hooks(), rundir => '/nonexistent')
+);
 my %seen;
 for my $toolkit (sort keys %session) {
 SKIP: {
-		skip
-			"$toolkit for Python is not installed "
-				. "(Debian: python3-gi, gir1.2-gtk-3.0, gir1.2-gtk-4.0, python3-pyqt5)",
+		skip "$toolkit for Python is not installed "
+			. "(Debian: python3-gi, gir1.2-gtk-3.0, gir1.2-gtk-4.0, python3-pyqt5)",
 			3
 			if system "$PYTHON -c '$session{$toolkit}{needs}' 2>/dev/null";
 		my %result = map { $_ => session($server{$_}, $toolkit) } qw(off on);
@@ -45,10 +46,14 @@ SKIP: {
 		skip "$toolkit does not draw the same twice even without hooks", 3
 			if $again && $again->{picture} ne $result{off}{picture};
 		is($result{on}{picture}, $result{off}{picture}, "$toolkit: the same picture");
-		unlike($result{on}{picture}, qr/^(?:empty|unfinished)/,
-			"$toolkit: of a session that was finished");
-		is($result{on}{errors}, $result{off}{errors},
-			"$toolkit: as many errors: $result{off}{errors}");
+		unlike(
+			$result{on}{picture}, qr/^(?:empty|unfinished)/,
+			"$toolkit: of a session that was finished"
+		);
+		is(
+			$result{on}{errors}, $result{off}{errors},
+			"$toolkit: as many errors: $result{off}{errors}"
+		);
 		$seen{ $result{on}{picture} } = 1;
 	}
 }
@@ -70,9 +75,8 @@ sub session {
 	local %ENV = (%ENV, $x->env);
 	is_there("$dir/ready");
 	system(
-		'xdotool search --sync --onlyvisible --name tipme-session windowmove 0 0 windowfocus '
-			. '>/dev/null 2>&1'
-	);
+			  'xdotool search --sync --onlyvisible --name tipme-session windowmove 0 0 windowfocus '
+			. '>/dev/null 2>&1');
 	sleep 0.3;
 	my $keys = $x->{keys} //= Tipme::Typist->new(socket => $x->keyboard);
 	$keys->type('hello world');
@@ -89,9 +93,11 @@ sub session {
 	my $errors = () = do { local $/; <$log> // '' }
 		=~ /X Error|X_Error|BadWindow|BadDrawable|BadMatch|BadValue/g;
 	$x->{read} = tell $log;
-	return { errors => $errors,
+	return {
+		errors  => $errors,
 		picture => ($done ? $image =~ /\A(.{4})\1*\z/s ? 'empty ' : '' : 'unfinished ')
-			. md5_hex($image) };
+			. md5_hex($image)
+	};
 }
 
 sub is_there {

@@ -65,8 +65,10 @@ sub serves_again {
 sub misfits {
 	my $misfit = build('test/.libs/libtipme-misfit.so');
 	plan skip_all => 'the copy of the hooks for another server was not built' if !-r $misfit;
-	my %says = (number => 'this server has another module interface',
-		devices => 'this server\'s input devices are laid out in another way');
+	my %says = (
+		number  => 'this server has another module interface',
+		devices => 'this server\'s input devices are laid out in another way'
+	);
 	for my $case ([ 'Xorg', 'number' ], [ 'Xvfb', 'number' ], [ 'Xvfb', 'devices' ]) {
 		my ($kind, $what) = @$case;
 		my $peer = peer_start(rundir());
@@ -82,13 +84,15 @@ sub misfits {
 		is((records($peer, 0))[-1]{head}, 0, "$kind, $what: nothing is recorded");
 		my $log  = slurp($kind eq 'Xorg' ? $x->dir . '/Xorg.log' : $x->dir . '/stderr.log');
 		my @said = $log =~ /tipme: (recording stopped: .*)/g;
-		is_deeply(\@said, ["recording stopped: $says{$what}: the session goes on without it"],
-			"$kind, $what: it is said, once");
+		is_deeply(
+			\@said, ["recording stopped: $says{$what}: the session goes on without it"],
+			"$kind, $what: it is said, once"
+		);
 		$x->stop;
 		finish();
 	}
-# The same copy in a server that is as it should be: what was seen above is the misfit, not the
-# copy.
+	# The same copy in a server that is as it should be: what was seen above is the misfit, not the
+	# copy.
 	my $peer = peer_start(rundir());
 	my $x    = Tipme::Display->new(kind => 'Xorg', hooks => $misfit, rundir => $peer->{dir});
 	wait_for($peer, qr/^hello 0/);
@@ -115,11 +119,14 @@ sub tables {
 	my @begins = grep { $_->[0] eq 'begins' } @said;
 	my @serves = grep { $_->[0] eq 'serves' } @said;
 	cmp_ok(scalar @begins, '>=', 3, 'three generations and more begin');
-	is_deeply([ grep { $_->[2] || $_->[3] } @begins ], [],
-		'none of them finds the hooks in the tables');
-	is_deeply([ grep { $_->[2] != 256 || $_->[3] != 256 } @serves ], [],
-		'all of them serve with the hooks in every entry')
-		or diag explain \@serves;
+	is_deeply(
+		[ grep { $_->[2] || $_->[3] } @begins ], [],
+		'none of them finds the hooks in the tables'
+	);
+	is_deeply(
+		[ grep { $_->[2] != 256 || $_->[3] != 256 } @serves ], [],
+		'all of them serve with the hooks in every entry'
+	) or diag explain \@serves;
 	cmp_ok(scalar @serves, '>=', 3, 'and have served');
 	$x->stop;
 	return;
@@ -127,16 +134,18 @@ sub tables {
 
 sub half_requests {
 	my $peer = peer_start(rundir());
-	my $x    = Tipme::Display->new(kind => 'Xvfb', hooks => hooks(), rundir => $peer->{dir},
-		args => [qw(-listen tcp)]);
+	my $x    = Tipme::Display->new(
+		kind => 'Xvfb', hooks => hooks(), rundir => $peer->{dir},
+		args => [qw(-listen tcp)]
+	);
 	wait_for($peer, qr/^hello 0/);
 	my $witness = XClient->new($x);
 	my $count   = 0;
 	for my $round (1 .. 60) {
 		my $c = XClient->new($x, swapped => $round & 1, tcp => $round % 3 == 0);
 		my ($w, $gc) = $c->window;
-# It says 101 words and sends some of them; or a whole one and a piece; or it stands in the middle
-# of a reply.
+  # It says 101 words and sends some of them; or a whole one and a piece; or it stands in the middle
+  # of a reply.
 		$c->_write($c->pack('CCSLL', XClient::POLY_FILL_RECTANGLE, 0, 101, $w, $gc)
 				. "\0" x (4 * ($round % 40)))
 			if $round % 4;
@@ -168,8 +177,10 @@ sub half_requests {
 	serves($x, 'the server serves others all the while');
 	my @r      = settled($peer, 0);
 	my $header = pop @r;
-	cmp_ok(scalar only(\@r, 'x_client', state => 'gone'), '>=', $count + 12,
-		'all are recorded to have gone');
+	cmp_ok(
+		scalar only(\@r, 'x_client', state => 'gone'), '>=', $count + 12,
+		'all are recorded to have gone'
+	);
 	is($header->{cur_start_ns}, 0, 'none of their requests is still said to be executed');
 	is($header->{grab_pid},     0, 'none of them is still said to hold the server');
 	is($header->{lost},         0, 'nothing is lost');
@@ -224,8 +235,10 @@ SKIP: {
 	}
 	$c->request($FORCE_SCREEN_SAVER, $RESET);
 	serves($x, 'the server serves');
-	is(scalar(() = slurp($x->dir . '/Xorg.log') =~ /tipme: recording stopped/g), 0,
-		'and the hooks are at work');
+	is(
+		scalar(() = slurp($x->dir . '/Xorg.log') =~ /tipme: recording stopped/g), 0,
+		'and the hooks are at work'
+	);
 	undef $keys;
 	$x->stop;
 	finish();
@@ -251,7 +264,7 @@ sub limited {
 # Whatever number is enough for the server alone is enough with hooks, also where they have to leave
 # it all to the server.
 sub few_files {
-	my $peer = peer_start(rundir());
+	my $peer  = peer_start(rundir());
 	my $alone = sub {
 		my ($files) = @_;
 		my $x       = limited($peer->{dir}, $files);
@@ -274,10 +287,11 @@ sub few_files {
 		if (!$x && $least < 64 && !$alone->($least + $more)) { $least++; redo }
 		ok($x, "$more more: with hooks it begins") or diag($why), next;
 		serves($x, "$more more: serves");
-		like(slurp($x->dir . '/stderr.log'),
+		like(
+			slurp($x->dir . '/stderr.log'),
 			qr/tipme: recording stopped: the server may have too few files open \(ulimit -n\): the session/,
-			"$more more: it is said")
-			if $more < 6;
+			"$more more: it is said"
+		) if $more < 6;
 		$x->stop;
 	}
 	my $x = limited($peer->{dir}, $least + 60, hooks => hooks());
@@ -316,8 +330,10 @@ sub full_disk {
 			),
 			'no piece of a file is left'
 		) or diag(glob "$dir/tipme-x-*");
-		is(scalar(() = slurp($x->dir . '/Xorg.log') =~ /records are in/g), 0,
-			'nor is one promised');
+		is(
+			scalar(() = slurp($x->dir . '/Xorg.log') =~ /records are in/g), 0,
+			'nor is one promised'
+		);
 		unlink "$dir/fill";
 		system "mount -o remount,size=16m $dir";
 	   # Two such files are at least five seconds apart, from whenever the server came to the first.
@@ -354,8 +370,10 @@ sub foreign_folder {
 	chown $stranger, $stranger, $trap;
 	my $peer = peer_start($trap, as => $stranger);
 	my $x    = Tipme::Display->new(kind => 'Xvfb', hooks => hooks(), rundir => $trap);
-	is(wait_for($peer, qr/^hello/, 2.5), undef,
-		'where anybody could have made the folder, a stranger gets nothing');
+	is(
+		wait_for($peer, qr/^hello/, 2.5), undef,
+		'where anybody could have made the folder, a stranger gets nothing'
+	);
 	serves($x, 'and the server serves');
 	$x->stop;
 	finish();

@@ -28,8 +28,10 @@ close $out;
 chmod 0755, $program;
 
 my $peer = peer_start(rundir());
-my $x    = Tipme::Display->new(kind => 'Xvfb', program => $program, hooks => hooks(),
-	rundir => $peer->{dir}, args => [qw(-reset -screen 1 640x480x24 -listen tcp)]);
+my $x    = Tipme::Display->new(
+	kind   => 'Xvfb',       program => $program, hooks => hooks(),
+	rundir => $peer->{dir}, args    => [qw(-reset -screen 1 640x480x24 -listen tcp)]
+);
 ok(wait_for($peer, qr/^hello 0/, 60), 'the server runs under valgrind, with the hooks')
 	or BAIL_OUT('no server');
 for my $generation (1 .. 3) {
@@ -83,8 +85,10 @@ sub session {
 	my ($w, $gc) = $c->window;
 	$c->rectangle($w, $gc, $_, $_, 20, 10), $c->sync for 1 .. 20;
 	for (1 .. 40) { $c->rectangle($w, $gc, $_, $_, 9, 9) for 1 .. 50; $c->sync }
-	$c->request(67, 0, $w, $gc,
-		map { \$c->pack('ssSS', 8 * ($_ % 60), 8 * int($_ / 60), 5, 5) } 1 .. 80);
+	$c->request(
+		67, 0, $w, $gc,
+		map { \$c->pack('ssSS', 8 * ($_ % 60), 8 * int($_ / 60), 5, 5) } 1 .. 80
+	);
 	$c->request(XClient::MAP_WINDOW, 0, 0x1234567);
 	eval { $c->reply };
 	$c->request(XClient::GRAB_SERVER,   0);
@@ -105,8 +109,10 @@ sub session {
 		my $pixmap = $c->id;
 		$c->request(XClient::CREATE_PIXMAP, 24, $pixmap, $w, \$c->pack('SS', 600, 400));
 		$c->request($present,               3,  $c->id,  $w, 2);
-		$c->request($present, 1, $w, $pixmap, 7, 0, 0, \$c->pack('ssLLLLL', 0, 0, 0, 0, 0, 0, 0),
-			(0) x 6);
+		$c->request(
+			$present, 1, $w, $pixmap, 7, 0, 0, \$c->pack('ssLLLLL', 0, 0, 0, 0, 0, 0, 0),
+			(0) x 6
+		);
 		$c->sync;
 	}
 	# It goes in the midst of a request.

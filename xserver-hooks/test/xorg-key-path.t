@@ -15,8 +15,10 @@ my $peer  = peer_start(rundir());
 my $x     = Tipme::Display->new(kind => 'Xorg', hooks => hooks(), rundir => $peer->{dir});
 my $keys  = Tipme::Typist->new(socket => $x->keyboard);
 my $hello = wait_for($peer, qr/^hello 0/);
-like($hello, qr/pid=${\ $x->pid} display=${\ substr $x->display, 1} name=Xorg slots=131072$/,
-	'the server offers its ring');
+like(
+	$hello, qr/pid=${\ $x->pid} display=${\ substr $x->display, 1} name=Xorg slots=131072$/,
+	'the server offers its ring'
+);
 
 my $xterm    = xterm($x, 'stty -echo; while read line; do echo "$line"; done');
 my ($stroke) = $keys->type('b');
@@ -47,25 +49,34 @@ for my $s (@strokes) {
 	my ($slave) = grep { $_->{ts_ns} >= $s->{press_ns} }
 		only(\@r, 'x_device', kind => 'key_press', is_master => 0);
 	ok($slave, "key $s->{key}: device event after the press") or next;
-	my ($master) = only(\@r, 'x_device', kind => 'key_press', is_master => 1,
-		input_seq => $slave->{input_seq});
-	ok($master && $master->{ts_ns} >= $slave->{ts_ns},
-		'the master repeats it under the same number');
+	my ($master) = only(
+		\@r, 'x_device', kind => 'key_press', is_master => 1,
+		input_seq => $slave->{input_seq}
+	);
+	ok(
+		$master && $master->{ts_ns} >= $slave->{ts_ns},
+		'the master repeats it under the same number'
+	);
 	is($slave->{code}, 0, 'it does not say which key');
 	my ($deliver) = only(\@r, 'x_deliver', kind => 'key_press', input_seq => $slave->{input_seq});
-	ok($deliver && $deliver->{pid} == $echo && $deliver->{ts_ns} >= $master->{ts_ns},
-		'it is delivered to xterm')
-		or next;
-	ok((grep { $_->{ts_ns} >= $deliver->{ts_ns} } only(\@r, 'x_flush', pid => $echo)),
-		'it is written to xterm');
+	ok(
+		$deliver && $deliver->{pid} == $echo && $deliver->{ts_ns} >= $master->{ts_ns},
+		'it is delivered to xterm'
+	) or next;
+	ok(
+		(grep { $_->{ts_ns} >= $deliver->{ts_ns} } only(\@r, 'x_flush', pid => $echo)),
+		'it is written to xterm'
+	);
 	my ($damage) = grep { $_->{ts_ns} > $deliver->{ts_ns} } only(\@r, 'x_damage', pid => $echo);
 	ok($damage && $damage->{width} > 0 && $damage->{height} > 0, 'xterm changes the screen')
 		or next;
 	my ($request) = grep { $_->{ts_ns} + $_->{duration_ns} == $damage->{ts_ns} }
 		only(\@r, 'x_request', pid => $echo);
 	ok($request && $request->{count} == 1, 'by one request, that ends when the damage is noted');
-	is_deeply([ @$request{qw(major minor client)} ], [ @$damage{qw(major minor client)} ],
-		'which the damage names');
+	is_deeply(
+		[ @$request{qw(major minor client)} ], [ @$damage{qw(major minor client)} ],
+		'which the damage names'
+	);
 }
 ok(scalar only(\@r, 'x_client', pid => $xterm, state => 'connected'), 'xterm was seen to connect');
 ok(scalar only(\@r, 'x_sleep'), 'the server sleeps');

@@ -44,9 +44,10 @@ my $x    = Tipme::Display->new(
 	kind => 'Xwayland', program => "$dir/Xwayland", hooks => hooks(), rundir => $peer->{dir},
 	env  => { XDG_RUNTIME_DIR => "$dir/run", WAYLAND_DISPLAY => 'tipme-test' }
 );
-like(wait_for($peer, qr/^hello 0/), qr/name=Xwayland/,
-	'it takes the hooks by preload, and offers its ring')
-	or BAIL_OUT('no hooks');
+like(
+	wait_for($peer, qr/^hello 0/), qr/name=Xwayland/,
+	'it takes the hooks by preload, and offers its ring'
+) or BAIL_OUT('no hooks');
 my $c = XClient->new($x);
 my ($w, $gc) = $c->window(width => 300, height => 200);
 sleep 0.3;
@@ -59,13 +60,16 @@ ok($request, 'a request that draws');
 # Each window has a pixmap of its own there, which the Wayland compositor brings to the screen.
 my @drawn =
 	only(\@r, 'x_drawn', client => $request->{client}, major => XClient::POLY_FILL_RECTANGLE);
-ok(scalar(grep { $_->{window} == $w && $_->{width} == 20 && $_->{height} == 10 } @drawn),
-	'what it drew: that window, and how much of it')
-	or diag explain \@drawn;
+ok(
+	scalar(grep { $_->{window} == $w && $_->{width} == 20 && $_->{height} == 10 } @drawn),
+	'what it drew: that window, and how much of it'
+) or diag explain \@drawn;
 my ($arrival) = grep { $_->{ts_ns} <= $request->{ts_ns} } only(\@r, 'x_arrival', pid => $$);
 ok($arrival, 'it came before it was executed');
-ok((grep { $_->{duration_ns} > 0 } only(\@r, 'x_flush', pid => $$)),
-	'writing to the client took a time');
+ok(
+	(grep { $_->{duration_ns} > 0 } only(\@r, 'x_flush', pid => $$)),
+	'writing to the client took a time'
+);
 $c->close;
 
 my $xterm = xterm($x, 'cat');
@@ -107,8 +111,10 @@ sub key_in_xterm {
 	my ($press) = only(\@r, 'x_device', kind => 'key_press', is_master => 0);
 	ok($press, 'device event') or diag slurp("$dir/run/weston.log");
 	$seen{$how} = $press->{device} // 0;
-	my ($deliver) = only(\@r, 'x_deliver', kind => 'key_press', pid => $xterm,
-		input_seq => $press->{input_seq} // -1);
+	my ($deliver) = only(
+		\@r, 'x_deliver', kind => 'key_press', pid => $xterm,
+		input_seq => $press->{input_seq} // -1
+	);
 	ok($deliver, 'delivered to xterm');
 	ok(
 		$deliver
@@ -127,8 +133,10 @@ sub hot_key {
 	sleep 0.3;
 	my @r = grep { ($_->{ts_ns} // 0) >= $from_ns } records($peer, 0);
 	my ($chord) = only(\@r, 'x_chord');
-	is(scalar only(\@r, 'x_deliver', input_seq => $chord->{input_seq} // -1), 0,
-		'and is swallowed');
+	is(
+		scalar only(\@r, 'x_deliver', input_seq => $chord->{input_seq} // -1), 0,
+		'and is swallowed'
+	);
 	return;
 }
 
@@ -152,12 +160,12 @@ sub compositor {
 	mkdir $run, 0700;
 	chown $uid, $gid, $run;
 	# Without a screen it would have no seat.
-	my $pid =
-		$host->spawn('sh', '-c',
+	my $pid = $host->spawn(
+		'sh', '-c',
 		"exec env XDG_RUNTIME_DIR='$run' HOME='$run' weston --backend=x11-backend.so --use-pixman "
 			. "--socket=tipme-test --width=1280 --height=800 --no-config --idle-time=0 "
 			. ">'$run/weston.log' 2>&1"
-		);
+	);
 	for (1 .. 100) { return $pid if -S "$run/tipme-test"; sleep 0.1 }
 	kill 'TERM', $pid;
 	BAIL_OUT('the compositor does not come up');

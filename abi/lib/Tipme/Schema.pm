@@ -15,11 +15,10 @@ my $MAX_BYTES  = 262_144;
 my $MAX_FIELDS = 64;
 my %INT        = (u8 => [ 1, 'C' ], u16 => [ 2, 'v' ], u32 => [ 4, 'V' ], u64 => [ 8, 'Q<' ]);
 
-my $NAME = qr/[a-z][a-z0-9_]{0,40}/;
-my $DOC  = qr/"([^"]{0,400})"/;
-my $MARK = qr/(?:unit\s+[A-Za-z]{1,12}|enum\s+$NAME|zero)/;
-my $FIELD =
-	qr/^\s+(?:(u8|u16|u32|u64)|char\[(\d{0,4})\])\s+($NAME)((?:\s+$MARK)*)\s*:\s*$DOC\s*$/;
+my $NAME  = qr/[a-z][a-z0-9_]{0,40}/;
+my $DOC   = qr/"([^"]{0,400})"/;
+my $MARK  = qr/(?:unit\s+[A-Za-z]{1,12}|enum\s+$NAME|zero)/;
+my $FIELD = qr/^\s+(?:(u8|u16|u32|u64)|char\[(\d{0,4})\])\s+($NAME)((?:\s+$MARK)*)\s*:\s*$DOC\s*$/;
 
 # parse_schema(TEXT, NAME): the schema as { major, minor, enums, structs, records }; NAME stands in
 # messages.
@@ -64,8 +63,9 @@ sub parse_schema {
 			if ($f{type} eq 'char') {
 				$f{open} = 1 if $len eq '';
 				$f{size} = $len eq '' ? 0 : $len + 0;
+			} else {
+				$f{size} = $INT{ $f{type} }[0];
 			}
-			else { $f{size} = $INT{ $f{type} }[0] }
 			$f{unit} = $1 if $attrs =~ /unit (\S+)/;
 			$f{enum} = $1 if $attrs =~ /enum (\S+)/;
 			$f{zero} = 1  if $attrs =~ /\bzero\b/;

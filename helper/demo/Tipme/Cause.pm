@@ -18,7 +18,7 @@ my %CAUSE = (
 	'cpu-storm' => {
 		says =>
 			'%d processes "%s", nice -15 where that is permitted, each in a session of its own, '
-				. 'compute for %d ms',
+			. 'compute for %d ms',
 		kind => 'cpu-contention', type => 'x', lead_ms => 250, stage => \&_storm,
 	},
 	'rt-hog' => {
@@ -100,8 +100,10 @@ sub start_helper {
 sub begin {
 	my ($self, %ctx) = @_;
 	my $done = $self->{stage}->($self, \%ctx);
-	return { %$done, kind => $self->{kind},
-		text => sprintf($self->{says}, scalar @{ $done->{pids} }, $done->{comm}, $self->{ms}) };
+	return {
+		%$done, kind => $self->{kind},
+		text => sprintf($self->{says}, scalar @{ $done->{pids} }, $done->{comm}, $self->{ms})
+	};
 }
 
 sub _compute {
@@ -172,8 +174,10 @@ sub _stop {
 	my ($self, $c) = @_;
 	kill 'STOP', $c->{client_pid} or croak "SIGSTOP to $c->{client_pid}: $!";
 	my $pid = $c->{client_pid};
-	return { comm => $c->{client_comm}, pids => [$pid],
-		later => [ [ $self->{ms} / 1000, sub { kill 'CONT', $pid } ] ] };
+	return {
+		comm  => $c->{client_comm}, pids => [$pid],
+		later => [ [ $self->{ms} / 1000, sub { kill 'CONT', $pid } ] ]
+	};
 }
 
 1;

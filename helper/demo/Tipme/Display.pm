@@ -26,8 +26,10 @@ my %COMMAND = (
 	Xorg => sub {
 		my ($self) = @_;
 		$self->_write_config;
-		return ('-config', "$self->{dir}/xorg.conf", '-logfile', "$self->{dir}/Xorg.log",
-			'-novtswitch', '-sharevts', '-keeptty');
+		return (
+			'-config',     "$self->{dir}/xorg.conf", '-logfile', "$self->{dir}/Xorg.log",
+			'-novtswitch', '-sharevts', '-keeptty'
+		);
 	},
 	Xvfb     => sub { return ('-screen',   '0', '1280x800x24') },
 	Xwayland => sub { return ('-geometry', '1280x800') },
@@ -77,8 +79,10 @@ sub find_server {
 # folder); undef if neither.
 sub find_hooks {
 	my @built = map {"$_/xserver-hooks/.libs/libtipme.so"} grep {defined} $ENV{TIPME_BUILDDIR};
-	return (grep {-r} @built,
-		map {"$_/extensions/libtipme.so"} grep {defined} $ENV{TIPME_X_MODULES}, @STOCK_MODULES)[0];
+	return (
+		grep {-r} @built,
+		map {"$_/extensions/libtipme.so"} grep {defined} $ENV{TIPME_X_MODULES}, @STOCK_MODULES
+	)[0];
 }
 
 sub pid      { return $_[0]{pid} }
@@ -131,8 +135,10 @@ sub DESTROY {
 }
 
 sub _package {
-	return { Xorg => 'xserver-xorg-core and xserver-xorg-video-dummy', Xvfb => 'xvfb',
-		Xephyr => 'xserver-xephyr' }->{ $_[0] };
+	return {
+		Xorg   => 'xserver-xorg-core and xserver-xorg-video-dummy', Xvfb => 'xvfb',
+		Xephyr => 'xserver-xephyr'
+	}->{ $_[0] };
 }
 
 # Whom to run as what needs no rights: (uid, gid). We ourselves where we are not root, or root of a
@@ -183,8 +189,8 @@ sub _folder {
 	_write("$dir/auth", _auth());
 	chown $self->{uid}, $self->{gid}, $dir, "$dir/auth" or croak "$dir: chown: $!";
 	return if $> != 0;
-# Only root may make it, and the server runs as somebody else, who must be able to put a socket
-# there: the mode that X servers want.
+	# Only root may make it, and the server runs as somebody else, who must be able to put a socket
+	# there: the mode that X servers want.
 	mkdir '/tmp/.X11-unix';
 	my ($mode, $owner) = (lstat '/tmp/.X11-unix')[ 2, 4 ];
 	chmod 01777, '/tmp/.X11-unix' if -d _ && $owner == 0 && ($mode & 01777) != 01777;
@@ -231,8 +237,10 @@ sub _keyboard_driver {
 	my @lines =
 		defined $self->{evdev}
 		? ('Driver "evdev"', qq{Option "Device" "$self->{evdev}"})
-		: ('Driver "inputtest"', qq{Option "SocketPath" "$self->{dir}/keyboard.sock"},
-		'Option "DeviceType" "Keyboard"');
+		: (
+		'Driver "inputtest"', qq{Option "SocketPath" "$self->{dir}/keyboard.sock"},
+		'Option "DeviceType" "Keyboard"'
+		);
 	return join "\n\t", @lines;
 }
 
@@ -264,8 +272,10 @@ sub _server_env {
 	# RingKB is TIPME_X_RING_KB there
 	$env{ 'TIPME_X_' . uc s/(?<=[a-z])(?=[A-Z])/_/gr } = $option{$_}
 		for grep { defined $option{$_} } keys %option;
-	return (%env, TIPME_X_PRELOAD => 1, LD_PRELOAD => join ':',
-		"$self->{dir}/modules/extensions/libtipme.so", @{ $self->{preload} // [] });
+	return (
+		%env, TIPME_X_PRELOAD => 1, LD_PRELOAD => join ':',
+		"$self->{dir}/modules/extensions/libtipme.so", @{ $self->{preload} // [] }
+	);
 }
 
 sub _start {

@@ -94,9 +94,10 @@ sub _start_display {
 	$hooks = Tipme::Display::find_hooks()
 		// croak 'the X server hooks are not there: build with --enable-xorg=yes'
 		if !$self->{observer};
-	my $d = $self->{display} =
-		Tipme::Display->new(kind => 'Xorg', hooks => $hooks, rundir => $ENV{TIPME_RUNDIR},
-		%{ $self->{display} // {} });
+	my $d = $self->{display} = Tipme::Display->new(
+		kind => 'Xorg', hooks => $hooks, rundir => $ENV{TIPME_RUNDIR},
+		%{ $self->{display} // {} }
+	);
 	$self->at_end(sub { $d->stop });
 	$self->_start_observer if $self->{observer};
 	$self->await_server;
@@ -155,7 +156,7 @@ sub start_client {
 			or croak "$command[0] ended at once: ", $> || $self->{ids}[0]
 			? 'is it installed?'
 			: 'it does not run for a root who may not change groups '
-				. '(a container without capabilities): be an ordinary user there';
+			. '(a container without capabilities): be an ordinary user there';
 		sleep 0.1;
 	}
 	# One that shows itself later would have the focus of the next.
@@ -178,8 +179,10 @@ sub start_terminal {
 	open my $h, '>', $file or croak "$file: $!";
 	print {$h} "unset HISTFILE\nPS1='\\\$ '\n", $rc // '';
 	CORE::close $h or croak "$file: $!";
-	return $self->start_client('tipme-stage', 'xterm', '-T', 'tipme-stage', '-geometry',
-		'200x55+0+0', '-e', 'bash', '--noprofile', '--rcfile', $file, '-i');
+	return $self->start_client(
+		'tipme-stage', 'xterm', '-T',   'tipme-stage', '-geometry',
+		'200x55+0+0',  '-e',    'bash', '--noprofile', '--rcfile', $file, '-i'
+	);
 }
 
 # terminal(): what the terminal's process is called
@@ -189,8 +192,10 @@ sub terminal { return 'xterm' }
 # the best nice value.
 sub start_typist {
 	my ($self) = @_;
-	return $self->_run_typist('--pointer', $self->{display}->pointer, '--socket',
-		$self->{display}->keyboard);
+	return $self->_run_typist(
+		'--pointer', $self->{display}->pointer, '--socket',
+		$self->{display}->keyboard
+	);
 }
 
 sub _run_typist {
@@ -198,8 +203,10 @@ sub _run_typist {
 	my @pace   = $self->{wpm} ? ('--wpm', $self->{wpm}) : ();
 	my @typist = ($self->{tipme}, 'type', '--quiet', '--seed', $self->{seed}, @pace, @where);
 	$self->{typist_is_rt} = system('chrt -f 60 true 2>/dev/null') == 0;
-	my $pid = open3(my $in, my $out, undef,
-		$self->{typist_is_rt} ? qw(chrt -f 60) : $> ? () : qw(nice -n -20), @typist);
+	my $pid = open3(
+		my $in, my $out, undef,
+		$self->{typist_is_rt} ? qw(chrt -f 60) : $> ? () : qw(nice -n -20), @typist
+	);
 	$in->autoflush(1);
 	@$self{qw(typist_in typist_out)} = ($in, $out);
 	# The server spins when the typist goes first.

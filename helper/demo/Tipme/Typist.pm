@@ -11,8 +11,10 @@ use Time::HiRes qw(clock_gettime sleep CLOCK_MONOTONIC);
 use Tipme::Typist::Rhythm;
 
 # Events and answers of xf86-input-inputtest-protocol.h; all begin with a length and a type.
-use constant { CLIENT_VERSION => 0, WAIT_FOR_SYNC => 1, MOTION => 2, BUTTON => 4, KEY => 5,
-	SERVER_VERSION => 0, SYNC_FINISHED => 1 };
+use constant {
+	CLIENT_VERSION => 0, WAIT_FOR_SYNC => 1, MOTION => 2, BUTTON => 4, KEY => 5,
+	SERVER_VERSION => 0, SYNC_FINISHED => 1
+};
 # A key of keyboards of Japan and Brazil, which has no meaning in the us layout.
 use constant { EVDEV_TO_X => 8, SHIFT => 42, UNBOUND => 89 };
 
@@ -113,8 +115,10 @@ sub click {
 	my ($self, $button, %opt) = @_;
 	my $press_ns = $self->_pointer_button($button, 1);
 	sleep(($opt{hold_ms} // 80) / 1000);
-	return { key => "button $button", press_ns => $press_ns,
-		release_ns => $self->_pointer_button($button, 0) };
+	return {
+		key => "button $button", press_ns => $press_ns,
+		release_ns => $self->_pointer_button($button, 0)
+	};
 }
 
 # The event ends with valuators of a motion (2 x 64 doubles), of which a click has none.
@@ -138,8 +142,10 @@ sub drag {
 	my ($self, $dx, $dy) = @_;
 	my $press_ns = $self->_pointer_button(1, 1);
 	$self->_glide($dx, $dy);
-	return { key => "drag $dx $dy", press_ns => $press_ns,
-		release_ns => $self->_pointer_button(1, 0) };
+	return {
+		key => "drag $dx $dy", press_ns => $press_ns,
+		release_ns => $self->_pointer_button(1, 0)
+	};
 }
 
 # Moves by (DX, DY): slowly at both ends, as hands do (a movement of least jerk: Flash and Hogan,

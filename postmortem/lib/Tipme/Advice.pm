@@ -20,8 +20,8 @@ my %PINNED = (
 			. 'itself).'
 	),
 );
-my $OR_KERNEL  = N__('{door}, or of the kernel: the time went there');
-my $OR_MODULE  = N__('{door}, or of {module}: the time went there');
+my $OR_KERNEL = N__('{door}, or of the kernel: the time went there');
+my $OR_MODULE = N__('{door}, or of {module}: the time went there');
 # A program that was started for a moment does what its starter told it: ask there first. Whose load
 # takes the CPUs is asked first of whoever runs it.
 my $OR_STARTER   = N__('{door}, or whoever wrote what {name} runs');

@@ -12,14 +12,14 @@ use Tipme::NewFolder qw(new_folder_by);
 use Tipme::Printable qw(one_line);
 
 my $MAX_FILE   = 256 << 20;    # what a bundle may unpack to, all together
-my $MAX_PACKED = 64 << 20;    # bytes of a bundle as it is
+my $MAX_PACKED = 64 << 20;     # bytes of a bundle as it is
 # Records shrink to a tenth when they are packed. What shrinks to less than a fiftieth was made to
 # fill memory, unless it is small.
 my $MAX_RATIO = 50;
 my $SMALL     = 8 << 20;    # bytes that may be packed however well
 my $NAME =
 	qr/\A(?:manifest\.json|schema|(?:note|tags)\.txt|verdict\.(?:txt|json)|timeline\.svg|report\.html|summary\.txt|system\.json|trace\.pftrace|[a-z0-9-]{1,60}\.rec)\z/;
-my $MAX_NAMES = 64;    # entries of an archive; a bundle has about 20
+my $MAX_NAMES = 64;         # entries of an archive; a bundle has about 20
 my $MAX_TEXT  = 8 << 20;    # of a member that is taken as one text
 my $PIECE     = 1 << 20;    # in memory at once
 # What is read as a whole later may be no longer than its reader takes.

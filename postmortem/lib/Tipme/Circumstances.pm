@@ -15,10 +15,10 @@ use Tipme::Printable qw(one_line);
 use Tipme::Reason    qw(reason);
 use Tipme::Words     qw(N__ fill);
 
-my $MOST      = 0.5;    # of the share: what has more than half of it is told as its circumstance
-my $LIGHTER   = 3;               # times; five nice levels
-my $SLOW      = 0.75;            # of a CPU's highest frequency
-my $MAX_LOOK  = 500;             # stretches for which other CPUs are looked at
+my $MOST      = 0.5;     # of the share: what has more than half of it is told as its circumstance
+my $LIGHTER   = 3;       # times; five nice levels
+my $SLOW      = 0.75;    # of a CPU's highest frequency
+my $MAX_LOOK  = 500;     # stretches for which other CPUs are looked at
 my $NOTICE_NS = 100_000_000;     # what comes sooner seems to come at once, as Tipme::Verdict has it
 my $MAX_ARGS  = 100;             # characters of a command line in a sentence
 my $YOUNG_NS  = 5_000_000_000;   # a process that is younger is named with who had it run ...

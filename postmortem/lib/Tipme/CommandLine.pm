@@ -15,7 +15,8 @@ use Tipme::Progress;
 use Tipme::Words qw(N__ fill);
 
 our @EXPORT_OK =
-	qw(options complain replaceable print_json terminal_json ms seconds with_commas bytes_text local_time said_yes table);
+	qw(options complain replaceable print_json terminal_json ms seconds with_commas bytes_text
+	local_time said_yes table);
 
 my $USAGE_ERROR = 64;
 
@@ -34,7 +35,8 @@ our $NO_TIME =
 sub options {
 	my ($args, $help, $max, @spec) = @_;
 	my (%o, @bad);
-	my @times = map { s/=t\z/=s/ ? $_ =~ /\A([\w-]+)/ : () } @spec;
+	my @times = map {/\A([\w-]+).*=t\z/s} @spec;
+	s/=t\z/=s/ for @spec;
 	local $SIG{__WARN__} = sub { push @bad, $_[0] };
 	my $parser =
 		Getopt::Long::Parser->new(config => [qw(gnu_getopt no_ignore_case no_auto_abbrev)]);

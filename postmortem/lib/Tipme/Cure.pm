@@ -74,8 +74,10 @@ sub compared {
 
 sub _side {
 	my ($problem, $ns) = @_;
-	return { presses => scalar @$ns, slow => scalar(grep { $_ > $problem->{slow_ns} } @$ns),
-		median_ns => scalar Tipme::Statistics::median(@$ns) };
+	return {
+		presses   => scalar @$ns, slow => scalar(grep { $_ > $problem->{slow_ns} } @$ns),
+		median_ns => scalar Tipme::Statistics::median(@$ns)
+	};
 }
 
 # How many presses without a slow one are missing until they are rarer for sure than K of N.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Which records of an episode a bundle keeps. The path of the verdict says when which thread mattered: what a thread did at
-# other times tells when other keys were pressed, and stays here.
+# Which records of an episode a bundle keeps. The path of the verdict says when which thread
+# mattered: what a thread did at other times tells when other keys were pressed, and stays here.
 package Tipme::Cut;
 
 use strict;
@@ -13,21 +13,26 @@ use Tipme::Messages qw(asks comes);
 use Tipme::WakeupChain;
 
 our $NEAR_NS = 1_000_000;        # records so near to a stretch of the path belong to it
-my $MARGIN_NS = 100_000_000;    # ns before and behind the interval that a bundle covers
+my $MARGIN_NS = 100_000_000;     # ns before and behind the interval that a bundle covers
 my $COARSE_NS = 1_000_000_000;   # of the time since which a thread is blocked that had no part then
 my %INPUT     = map { $_ => 1 } qw(x_device x_deliver x_input input x_chord wl_deliver);
 my %SCHED     = map { $_ => 1 } qw(sched_switch sched_waking migrate);
-# Kept where they belong to a thread of the path, or to no thread, anywhere in the interval: they carry no times of keys.
+# Kept where they belong to a thread of the path, or to no thread, anywhere in the interval: they
+# carry no times of keys.
 my %WIDE = map { $_ => 1 }
-	qw(lock_contention memory_wait cpu_throttle signal priority affinity steal rename exec fork exit);
-# The kinds of records of which somebody has thought what they tell. Any other stays where it was recorded, whatever else is asked for.
+	qw(lock_contention memory_wait cpu_throttle signal priority affinity steal rename exec fork
+	exit);
+# The kinds of records of which somebody has thought what they tell. Any other stays where it was
+# recorded, whatever else is asked for.
 my %KNOWN = map { $_ => 1 }
-	qw(sched_switch sched_waking fork exit exec rename work_queued work_start work_end io lock_contention memory_wait irq signal cpu_throttle priority migrate
-	cpu_frequency cpu_idle steal sample input latency latency_user proc_state affinity network picture thread stack function user_stack module irq_name cgroup_name cgroup_weight disk_name process
-	x_device x_deliver x_request x_damage x_flush x_sleep x_wakeup x_chord x_client x_grab x_input x_reply x_output_full x_present x_idle x_arrival
-	x_drawn x_told x_taken x_redirect x_painted
-	memory_state cpu_speed kernel_message
-	wl_deliver wl_commit wl_done screen_asked screen_shown);
+	qw(sched_switch sched_waking fork exit exec rename work_queued work_start work_end io
+	lock_contention memory_wait irq signal cpu_throttle priority migrate cpu_frequency
+	cpu_idle steal sample input latency latency_user proc_state affinity network picture
+	thread stack function user_stack module irq_name cgroup_name cgroup_weight disk_name
+	process x_device x_deliver x_request x_damage x_flush x_sleep x_wakeup x_chord x_client
+	x_grab x_input x_reply x_output_full x_present x_idle x_arrival x_drawn x_told x_taken
+	x_redirect x_painted memory_state cpu_speed kernel_message wl_deliver wl_commit wl_done
+	screen_asked screen_shown);
 my %STACK       = map { $_ => 1 } qw(stack user_stack function module);
 my $SERVER_GRAB = 1;                                                      # of enum x_grab_what
 my @TIDS =
@@ -36,17 +41,19 @@ my @TIDS =
 my %MACHINE   = map { $_ => 1 } qw(memory_state cpu_speed kernel_message);
 my $AROUND_NS = 2_000_000_000;    # around the cut: as Tipme::Machine looks
 
-# How much is kept, the least first: path: of each thread, the stretches of the path; interval: all threads, the interval and 0.1 s on both sides; seconds: the
-# same, from 1 s before to 0.5 s after. Input events other than the episode's own are in none of these. Beside them: whole: all, with all input events, where somebody has asked
-# for it. none: nothing was slow, no record.
+# How much is kept, the least first: path: of each thread, the stretches of the path; interval: all
+# threads, the interval and 0.1 s on both sides; seconds: the same, from 1 s before to 0.5 s after.
+# Input events other than the episode's own are in none of these. Beside them: whole: all, with all
+# input events, where somebody has asked for it. none: nothing was slow, no record.
 our @DETAIL = qw(path interval seconds);
 
-# new(DIAGNOSIS, DATA of its run, detail => one of @DETAIL, whole or none, wider => [ [from, to] ... ]: with detail path, where all threads are kept)
+# new(DIAGNOSIS, DATA of its run, detail => one of @DETAIL, whole or none, wider => [ [from, to] ...
+# ]: with detail path, where all threads are kept)
 sub new {
 	my ($class, $diagnosis, $d, %o) = @_;
 	my %none = map { $_ => {} } qw(of pid mentioned stacks aside);
 	my $self = bless { %none, passed => [], d => $d, detail => $o{detail} // 'path' }, $class;
-	my $i = $d->{interval};
+	my $i    = $d->{interval};
 	if (!$i || $self->{detail} eq 'whole') {
 		my @none = ('none', ($diagnosis->episode->trigger_ns) x 2);
 		@$self{qw(detail from to)} = $self->{detail} eq 'none' ? @none : ('whole', 0, 1 << 62);
@@ -70,14 +77,15 @@ sub new {
 	my %last = map { $_->{cpu} => $_->{ts_ns} }
 		grep { $_->{ts_ns} < $self->{from} } $diagnosis->threads->looked('cpu_speed');
 	$self->{speeds} = { map { ("$_ $last{$_}" => 1) } keys %last };
-	$self->{stage} =
-		{ map { $_ => 1 }
+	$self->{stage}  = {
+		map      { $_ => 1 }
 			grep {defined} (map { $_->{ts_ns} } @{ ($d->{event} // {})->{stages} // [] }),
-		@$r{qw(end_ns first_ns)}, ($r->{damage} // {})->{ts_ns} };
-	$self->{own} =
-		$e
+		@$r{qw(end_ns first_ns)}, ($r->{damage} // {})->{ts_ns}
+	};
+	$self->{own} = $e
 		&& { seq => $e->{seq}, tid => $e->{server}{tid}, ns => $e->{device_ns},
-		read_ns => $e->{read_ns} // 0 };
+		read_ns => $e->{read_ns} // 0
+		};
 	return $self;
 }
 
@@ -85,8 +93,12 @@ sub new {
 sub unproven_answer {
 	my ($d, $e) = @_;
 	my $open = $d->{interval}{certainty} eq 'open';
-	my ($draw) = $open ? () : map { $_->{ts_ns} } grep { $_->{name} eq 'feedback' } @{ $d->{event}{stages} };
-	return { open => $open ? 1 : 0, exact => 0, end_ns => $d->{interval}{end_ns}, defined $draw ? (damage => { ts_ns => $draw }) : () };
+	my ($draw) =
+		$open ? () : map { $_->{ts_ns} } grep { $_->{name} eq 'feedback' } @{ $d->{event}{stages} };
+	return {
+		open => $open ? 1 : 0, exact => 0, end_ns => $d->{interval}{end_ns},
+		defined $draw ? (damage => { ts_ns => $draw }) : ()
+	};
 }
 
 # from(), to(): what is kept lies between these
@@ -102,7 +114,8 @@ sub wide_ns {
 	return $ns;
 }
 
-# own(): the input event of the verdict, as the manifest names it: { n, ns }; undef where there is none, or all events are there
+# own(): the input event of the verdict, as the manifest names it: { n, ns }; undef where there is
+# none, or all events are there
 sub own {
 	my ($self) = @_;
 	return $self->{own} && $self->{detail} ne 'whole'
@@ -110,7 +123,8 @@ sub own {
 		: undef;
 }
 
-# stretches(PATH): { tid => [ [ from, to ] ... ] }: when which thread was on it, apart from each other and in order
+# stretches(PATH): { tid => [ [ from, to ] ... ] }: when which thread was on it, apart from each
+# other and in order
 sub stretches {
 	my ($path, $with_blamed) = @_;
 	my %of;
@@ -147,8 +161,9 @@ sub joined {
 	for my $s (sort { $a->[0] <=> $b->[0] } @_) {
 		if (@out && $s->[0] <= $out[-1][1] + 2 * $NEAR_NS) {
 			$out[-1][1] = max($out[-1][1], $s->[1]);
+		} else {
+			push @out, [@$s];
 		}
-		else { push @out, [@$s] }
 	}
 	return \@out;
 }
@@ -162,12 +177,7 @@ sub _stand_on {
 	my $ev   = $self->{states}->events;
 	for my $w (@{ $self->{wider} }) {
 		my %seen;
-		for (
-			my $i = $ev->first_at($w->[0]);
-			$i < $ev->count && $ev->ts($i) <= $w->[1];
-			$i++
-			)
-		{
+		for (my $i = $ev->first_at($w->[0]); $i < $ev->count && $ev->ts($i) <= $w->[1]; $i++) {
 			$seen{ $ev->tid($i) } = 1;
 		}
 		push @{ $part{$_} }, [@$w] for grep {$_} keys %seen;
@@ -176,8 +186,8 @@ sub _stand_on {
 		grep { $_->{name} eq 'deliver' } @{ ($self->{d}{event} // {})->{stages} // [] };
 	$self->{ground} = Tipme::Ground->of(
 		$self->{states}, $self->{d}, threads => $diagnosis->threads, near => $NEAR_NS,
-		stretches => { map { $_ => joined(@{ $part{$_} }) } keys %part }, waits => $self->{waits},
-		deliver_ns => $deliver, passed => $self->{passed}
+		stretches  => { map { $_ => joined(@{ $part{$_} }) } keys %part }, waits  => $self->{waits},
+		deliver_ns => $deliver,                                            passed => $self->{passed}
 	);
 	return;
 }
@@ -192,8 +202,10 @@ sub waits {
 		my ($from, $to, $tid) = @$p{qw(from_ns to_ns tid)};
 		my %on = map { $_ => 1 }
 			$p->{mixed} ? @cpus : map { $_->[2] } $states->resources->migrations($tid, $from, $to);
-		for my $i ($p->{mixed} ? () : $states->at($tid, $from), $states->at($tid, $to),
-			$states->before($tid, $to))
+		for my $i (
+			$p->{mixed} ? () : $states->at($tid, $from), $states->at($tid, $to),
+			$states->before($tid, $to)
+			)
 		{
 			$on{ $i->{cpu} } = 1 if $i && defined $i->{cpu};
 		}
@@ -204,19 +216,25 @@ sub waits {
 
 sub _within { return Tipme::Ground::within(@_) }
 
-# idle(REASONS): of the threads of the path, what their sleeps off it say: [ { tid, idle: 1: it mostly waits in a futex for something to do } ]
+# idle(REASONS): of the threads of the path, what their sleeps off it say: [ { tid, idle: 1: it
+# mostly waits in a futex for something to do } ]
 sub idle {
 	my ($self, $reasons) = @_;
 	my $states = $self->{states} or return [];
 	return [
 		map {
-			{ tid => $_ + 0,
-				idle => Tipme::WakeupChain::Waker::is_idle_in($states, $states->{threads}, $reasons, $_) }
+			{
+				tid  => $_ + 0,
+				idle => Tipme::WakeupChain::Waker::is_idle_in(
+					$states, $states->{threads}, $reasons, $_
+				)
+			}
 		} sort { $a <=> $b } keys %{ $self->{of} }
 	];
 }
 
-# asked(): where a thread slept since before what is kept, and had asked the one that woke it, or (still) that has to: [ { tid, who, still } ]
+# asked(): where a thread slept since before what is kept, and had asked the one that woke it, or
+# (still) that has to: [ { tid, who, still } ]
 sub asked {
 	my ($self) = @_;
 	my $states = $self->{states} or return [];
@@ -227,7 +245,7 @@ sub asked {
 	my $ev    = $states->events;
 	for my $tid (keys %{ $self->{of} }) {
 		for my $i (@{ $states->intervals($tid) }) {
-			next if $i->{kind} ne 'blocked' || !defined $i->{wake};
+			next if $i->{kind} ne 'blocked'                          || !defined $i->{wake};
 			next if ($i->{real_from} // $i->{from}) >= $self->{from} || $i->{to} <= $self->{from};
 			my $who = $ev->waker($i->{wake});
 			$pair{"$tid $who"} //= { tid => $tid + 0, who => $who }
@@ -237,12 +255,15 @@ sub asked {
 	return [ map { $pair{$_} } sort keys %pair ];
 }
 
-# idle_cpus(): how long other CPUs were idle while the main waiter waited for one, as Circumstances has it; undef: their records are kept
+# idle_cpus(): how long other CPUs were idle while the main waiter waited for one, as Circumstances
+# has it; undef: their records are kept
 sub idle_cpus {
 	my ($self) = @_;
 	return $self->{detail} eq 'path'
-		? Tipme::Circumstances::idle_sums($self->{states}, $self->{d}{verdict}{kind},
-		$self->{d}{path})
+		? Tipme::Circumstances::idle_sums(
+		$self->{states}, $self->{d}{verdict}{kind},
+		$self->{d}{path}
+		)
 		: undef;
 }
 
@@ -268,7 +289,8 @@ sub reach {
 # knows(NAME): 1: records of that kind may be kept
 sub knows { my ($class, $name) = @_; return $KNOWN{$name} // 0 }
 
-# passes(NAME, TIME, TID): 1: that record is left out, as is seen before it is read. carried(NAME): 1:
+# passes(NAME, TIME, TID): 1: that record is left out, as is seen before it is read. carried(NAME):
+# 1:
 # one of that kind may be kept though it is of an earlier time
 my %CARRIED = map { $_ => 1 }
 	qw(signal rename fork exec affinity x_sleep x_wakeup x_grab x_request x_idle cpu_frequency);
@@ -293,8 +315,9 @@ sub copies {
 	return @c;
 }
 
-# carries(NAME, FIELDS): of what went on before, the last record of each sort is kept, with the time at which the cut begins: answers with the sort, or undef. A signal that
-# stopped a thread of the path keeps its time, and so does what named one.
+# carries(NAME, FIELDS): of what went on before, the last record of each sort is kept, with the time
+# at which the cut begins: answers with the sort, or undef. A signal that stopped a thread of the
+# path keeps its time, and so does what named one.
 sub carries {
 	my ($self, $name, $f) = @_;
 	# When the server last went to sleep tells of the key before.
@@ -307,7 +330,8 @@ sub carries {
 		if $name eq 'signal'
 		&& ($self->{pid}{ $f->{pid} } || $self->{of}{ $f->{tid} })
 		&& $self->_mention($name, $f);
-# Who it is that has a part may have been told only then. Who made whom long before is not looked at.
+   # Who it is that has a part may have been told only then. Who made whom long before is not looked
+   # at.
 	return
 		   if $name eq 'fork'
 		&& $self->{ground}
@@ -338,7 +362,8 @@ sub carries {
 	return $sort;
 }
 
-# keeps(NAME, FIELDS, CPU of its section): 1: this record, of a source that sees events, is kept. Call it in order of files; then names() for what the daemon wrote.
+# keeps(NAME, FIELDS, CPU of its section): 1: this record, of a source that sees events, is kept.
+# Call it in order of files; then names() for what the daemon wrote.
 sub keeps {
 	my ($self, $name, $f, $cpu) = @_;
 	return 1 if $self->{detail} eq 'whole';
@@ -350,7 +375,7 @@ sub keeps {
 		$self->{comes} //= comes($self->{d}{path}, $NEAR_NS);
 		return $self->_mention($name, $f) if asks($self->{comes}, $f, $NEAR_NS);
 	}
-	return 0                          if $INPUT{$name} && !$self->_own_input($name, $f);
+	return 0 if $INPUT{$name} && !$self->_own_input($name, $f);
 	return $self->_mention($name, $f)
 		if $INPUT{$name} || $self->{detail} ne 'path' || $self->_on_path($name, $f, $cpu);
 	return 0;
@@ -367,7 +392,8 @@ sub _own_input {
 sub _on_path {
 	my ($self, $name, $f, $cpu) = @_;
 	my $ts = $f->{ts_ns};
-# Half of a request to a disk would stand before all others for ever, half of a work item, too: Ground has the whole ones.
+	# Half of a request to a disk would stand before all others for ever, half of a work item, too:
+	# Ground has the whole ones.
 	return 0 if $name eq 'io' || $name =~ /\Awork_/;
 	my @tid =
 		grep {$_}
@@ -384,9 +410,11 @@ sub _on_path {
 	return 1 if $name eq 'sched_switch' && _within($self->{waits}{$cpu}, $ts, $NEAR_NS);
 	return 1
 		if $name !~ /\Ax_/
-		&& ($WIDE{$name}
+		&& (
+		$WIDE{$name}
 		? !@tid || grep { $self->{of}{$_} } @tid
-		: !@tid && !$SCHED{$name} && $name !~ /\A(?:cpu_idle|irq)\z/);
+		: !@tid && !$SCHED{$name} && $name !~ /\A(?:cpu_idle|irq)\z/
+		);
 	return 1 if $name eq 'cpu_idle' && grep { $self->{turn}{ int($ts / $NEAR_NS) + $_ } } -1 .. 1;
 	return $ts <= $self->{start} + $NEAR_NS || $ts >= $self->{end} - $NEAR_NS;
 }
@@ -398,8 +426,8 @@ sub _mention {
 	$self->{stacks}{stack}{ $f->{$_} } = 1 for grep { $f->{$_} } qw(stack_id kernel_stack_id);
 	$self->{stacks}{user_stack}{ $f->{user_stack_id} } = 1 if $f->{user_stack_id};
 	$self->{stacks}{function}{ $f->{function} }        = 1 if $f->{function};
-	$self->{lines}{ $f->{number} } = 1 if $name eq 'irq';
-	$self->{disks}{ $f->{dev} } = 1 if $name eq 'io';
+	$self->{lines}{ $f->{number} }                     = 1 if $name eq 'irq';
+	$self->{disks}{ $f->{dev} }                        = 1 if $name eq 'io';
 	return 1;
 }
 
@@ -411,11 +439,12 @@ sub left_out {
 		: $name =~ /\Ax_/ ? 'records of the X server off the path'
 		: $STACK{$name}   ? 'functions and libraries of programs without a part'
 		: $name =~ /\A(?:thread|process|proc_state|rename)\z/ ? 'threads without a part'
-		: $name =~ /\A(?:irq|disk)_name\z/ ? 'names of devices without a part'
+		: $name =~ /\A(?:irq|disk)_name\z/                    ? 'names of devices without a part'
 		:   'records of the kernel off the path';
 }
 
-# names(NAME, FIELDS, NAMED): 1 if this record of the daemon's is kept, changed where it told too much; NAMED: processes that keep their names
+# names(NAME, FIELDS, NAMED): 1 if this record of the daemon's is kept, changed where it told too
+# much; NAMED: processes that keep their names
 sub names {
 	my ($self, $name, $f, $named) = @_;
 	return 1                             if $self->{detail} eq 'whole';
@@ -436,11 +465,12 @@ sub names {
 	return 1;
 }
 
-# What is told of the machine each second, and what the kernel reported, is of no thread and no key. A
-# speed is told where it changed: the last one before counts, too.
+# What is told of the machine each second, and what the kernel reported, is of no thread and no key.
+# A speed is told where it changed: the last one before counts, too.
 sub _of_machine {
 	my ($self, $f) = @_;
-	return 1 if $f->{ts_ns} >= $self->{from} - $AROUND_NS && $f->{ts_ns} <= $self->{to} + $AROUND_NS;
+	return 1
+		if $f->{ts_ns} >= $self->{from} - $AROUND_NS && $f->{ts_ns} <= $self->{to} + $AROUND_NS;
 	return defined $f->{cpu} && $self->{speeds}{"$f->{cpu} $f->{ts_ns}"} ? 1 : 0;
 }
 
@@ -452,8 +482,8 @@ sub _named_code {
 	return 1;
 }
 
-# aside(STATES): what the threads of the path did when they were not on it, as sums: [ { tid, running_ns, ... } ]. With what they did on it these are the
-# sums of the diagnosis.
+# aside(STATES): what the threads of the path did when they were not on it, as sums: [ { tid,
+# running_ns, ... } ]. With what they did on it these are the sums of the diagnosis.
 my @SUMS = qw(running runnable blocked absent irq softirq net_running);
 
 sub aside {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# When an input event entered the kernel: the input core's own record of it, and the interrupt that brought it. The kernel
-# module tells, and tracing programs where the kernel lets them hook functions.
+# When an input event entered the kernel: the input core's own record of it, and the interrupt that
+# brought it. The kernel module tells, and tracing programs where the kernel lets them hook
+# functions.
 package Tipme::Entry;
 
 use strict;
@@ -9,22 +10,24 @@ no warnings 'portable';    # numbers of 64 bits
 use Tipme::KernelEvents;
 use Tipme::Resources;
 
-my $BEFORE_NS = 10_000_000
-	; # evdev's time is taken when the device's report is whole: so long after its first part at most
-my $ROUND_NS  = 1_000;    # evdev counts microseconds, and cuts the rest off
-my $NO_NUMBER = 65535;    # in a record: the server gave the device no number (abi/records.def)
+# evdev's time is taken when the device's report is whole: so long after its first part at most
+my $BEFORE_NS = 10_000_000;
+my $ROUND_NS  = 1_000;        # evdev counts microseconds, and cuts the rest off
+my $NO_NUMBER = 65535;        # in a record: the server gave the device no number (abi/records.def)
 
 # new(EPISODE)
 sub new {
 	my ($class, $ep) = @_;
-	return
-		bless { ep => $ep,
-		seen => scalar grep { $_->{source} =~ /^kernel_(?:module|bpf)$/ } $ep->coverage },
+	return bless {
+		ep   => $ep,
+		seen => scalar grep { $_->{source} =~ /^kernel_(?:module|bpf)$/ } $ep->coverage
+		},
 		$class;
 }
 
-# of(EVENT): { core_ns, cpu, interrupt_ns } of an event of InputPath that has the kernel's time; interrupt_ns is undef where the interrupt was too short
-# for a record of its own. Undef: not recorded.
+# of(EVENT): { core_ns, cpu, interrupt_ns } of an event of InputPath that has the kernel's time;
+# interrupt_ns is undef where the interrupt was too short for a record of its own. Undef: not
+# recorded.
 sub of {
 	my ($self, $e) = @_;
 	my $t    = $e->{kernel_ns}   // return;
@@ -72,7 +75,8 @@ sub _interrupt {
 	return $irq ? $irq->{from} : undef;
 }
 
-# brings(RESOURCES, CPU, TIME): the interrupts and softirqs in which that CPU was at that time, the outermost first
+# brings(RESOURCES, CPU, TIME): the interrupts and softirqs in which that CPU was at that time, the
+# outermost first
 sub brings {
 	my ($resources, $cpu, $t) = @_;
 	return sort { $a->{from} <=> $b->{from} }

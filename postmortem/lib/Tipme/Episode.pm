@@ -10,14 +10,14 @@ use Tipme::Manifest;
 use Tipme::Record;
 use Tipme::Record::Layout;
 
-my $MAX_SCHEMA   = 262_144;    # bytes of the schema in a file's head
+my $MAX_SCHEMA = 262_144;    # bytes of the schema in a file's head
 # Bytes of one file of records; the copy of a ring is at most 1 GiB a CPU.
 my $MAX_FILE     = 8 << 30;
 my $MAX_SECTION  = 256 << 20;    # what we hold in memory at once
-my $MAX_SECTIONS = 200_000;    # sections of one file; a writer makes a few for each CPU
+my $MAX_SECTIONS = 200_000;      # sections of one file; a writer makes a few for each CPU
 # As the writer's machine has it: another order reads as another number.
 my $BYTE_ORDER   = 0x01020304;
-my $SECTION_TYPE = 1;    # record `section` (abi/records.def)
+my $SECTION_TYPE = 1;            # record `section` (abi/records.def)
 my $HEAD         = 16;           # bytes with which every record begins
 my $SECTION_SIZE = $Tipme::Record::Layout::RECORD{$SECTION_TYPE}{size};    # bytes of it
 
@@ -391,12 +391,12 @@ sub section_records {
 	while ($off + $HEAD <= $end) {
 		my ($ts, $len) = unpack 'Q<xC', substr $buf, $off, $HEAD;
 		$len *= 8;
-		last if $len < $HEAD || $len > $end - $off;
+		last      if $len < $HEAD || $len > $end - $off;
 		$back = 1 if @r && $ts < $r[-1][0];
 		push @r, [ $ts, $off, $len, ++$n ];
 		$off += $len;
 	}
-	$self->_record_damage($s, $n + 1, $off, \$buf) if $off < $end;
+	$self->_record_damage($s, $n + 1, $off, \$buf)              if $off < $end;
 	@r = sort { $a->[0] <=> $b->[0] || $a->[1] <=> $b->[1] } @r if $back;
 	return (\@r, \$buf);
 }

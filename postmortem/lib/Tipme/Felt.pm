@@ -9,7 +9,7 @@ use Fcntl      qw(O_RDONLY O_NOFOLLOW O_NONBLOCK);
 use List::Util qw(max min);
 use Tipme::Meant;
 use Tipme::Reason qw(code_of);
-use Tipme::Words qw(N__ fill);
+use Tipme::Words  qw(N__ fill);
 
 my $FILE     = 'felt.txt';
 my $MOST     = 64;              # bytes of that file
@@ -148,8 +148,10 @@ sub told {
 	push @{ $t{words} }, fill($none) if length $none;
 	return \%t if !defined $felt->{again} || !$interval;
 	my $least = max($SLOW_NS, int(($interval->{end_ns} - $interval->{start_ns}) / 2));
-	my @times = _moments($interval->{start_ns},
-		map { $_->{from_ns} } grep { $_->{ended} && $_->{upper} >= $least } @c);
+	my @times = _moments(
+		$interval->{start_ns},
+		map { $_->{from_ns} } grep { $_->{ended} && $_->{upper} >= $least } @c
+	);
 	$t{moments} = @times;
 	my @between = map { $times[$_] - $times[ $_ - 1 ] } 1 .. $#times;
 	my $mean    = @between ? ($times[-1] - $times[0]) / @between : 0;
@@ -173,9 +175,13 @@ sub _often {
 	return (
 		@said,
 		fill(
-			N__('It came {n} times in this episode, every {s} s: '
-					. 'look for what is done that often.'),
-			n => $n, s => sprintf '%.1f', $every / $NS_PER_S
+			N__(
+					  'It came {n} times in this episode, every {s} s: '
+					. 'look for what is done that often.'
+			),
+			n => $n,
+			s => sprintf '%.1f',
+			$every / $NS_PER_S
 		)
 	);
 }

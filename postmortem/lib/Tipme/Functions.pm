@@ -5,22 +5,26 @@ package Tipme::Functions;
 use strict;
 use warnings;
 
-my $CLEAR = 0.4
-	; # a function that has so many of the samples itself is named; else the one below which most of them lie
-my $MOST  = 0.7;    # of the samples: a caller with so many stands for what is below it
+# a function that has so many of the samples itself is named; else the one below which most of them
+# lie
+my $CLEAR = 0.4;
+my $MOST  = 0.7;   # of the samples: a caller with so many stands for what is below it
 my $LEAST = 5;     # samples, less than which say nothing
 my $SURE  = 0.2;   # a part of the time that a function had for sure (see _sure), or it is not named
 my $Z     = 1.96;  # for sure: at 95 %
-# A sample by the clock comes where interrupts are let in again, not in what kept them out: its caller is meant.
+# A sample by the clock comes where interrupts are let in again, not in what kept them out: its
+# caller is meant.
 my $LETS_IN =
 	qr/\A(?:_raw_(?:spin|read|write)_unlock_irq(?:restore)?|__raw_spin_unlock_irq(?:restore)?|local_irq_enable|arch_local_irq_(?:enable|restore)|trace_hardirqs_on)\z/;
 my %FRAME_OF_ALL = map { $_ => 1 }
-	qw(main _start __libc_start_main __libc_start_main_impl __libc_start_call_main start_thread clone clone3 __clone ret_from_fork ret_from_fork_asm);
+	qw(main _start __libc_start_main __libc_start_main_impl __libc_start_call_main start_thread
+	clone clone3 __clone ret_from_fork ret_from_fork_asm);
 
 # new(resources => Resources, threads => Threads)
 sub new { my ($class, %o) = @_; return bless {%o}, $class }
 
-# of(\STRETCHES): of all samples in stretches [ tid, from, to ]: { function, module, samples, of, inside (the function is not the innermost) }; undef: too few, or none that stands out
+# of(\STRETCHES): of all samples in stretches [ tid, from, to ]: { function, module, samples, of,
+# inside (the function is not the innermost) }; undef: too few, or none that stands out
 sub of {
 	my ($self, $stretches) = @_;
 	my (%leaf, %any, $n);
@@ -55,7 +59,8 @@ sub of {
 	return $sure ? $named : undef;
 }
 
-# The least part of the time that a function can have had of which K of N samples were seen, at 95 %: the lower end of Wilson's interval.
+# The least part of the time that a function can have had of which K of N samples were seen, at 95
+# %: the lower end of Wilson's interval.
 sub _sure {
 	my ($k, $n)  = @_;
 	my ($p, $zz) = ($k / $n, $Z * $Z);

@@ -20,7 +20,7 @@ my $MOMENT_NS = 5_000_000;    # ns; whoever has the CPU for longer does more tha
 my $SIZE      = 32;           # bytes of a record of the kernel's side (abi/records.def)
 my $APART_NS  = 2_000_000;    # ns between what is told and what the server did at that time
 my @SUMS      = qw(irq_ns softirq_ns);
-my $LARGEST   = 4_294_967_295;    # in a record: that or more (abi/records.def)
+my $LARGEST   = 4_294_967_295;           # in a record: that or more (abi/records.def)
 
 # of(DIAGNOSIS, DATA): { diagnosis, data, groups: how many moments stand for all, dir } of a copy of
 # the episode in which they are told together; nothing where there are none, where there is no such
@@ -93,11 +93,16 @@ sub _moment {
 	return if 4 * ($k + 2) > length $$list;
 	my @of = map { vec $$list, $_, 32 } $k, $k + 1;
 	my ($t, $who, $next) =
-		map { my $what = $_; [ map { $ev->$what($_) } @of ] } qw(ts tid next_tid);
+		map {
+		my $what = $_;
+		[ map { $ev->$what($_) } @of ]
+		} qw(ts tid next_tid);
 	return if $t->[0] != $p->{from_ns} || $t->[1] != $p->{to_ns};
 	return if $who->[0] != $p->{tid} || $next->[1] != $p->{tid} || $next->[0] != $who->[1];
-	return { cpu => $i->{cpu}, server => $next->[0], key => "$i->{cpu} $next->[0]",
-		of => [ map {"$who->[$_] $t->[$_]"} 0, 1 ] };
+	return {
+		cpu => $i->{cpu}, server => $next->[0], key => "$i->{cpu} $next->[0]",
+		of  => [ map {"$who->[$_] $t->[$_]"} 0, 1 ]
+	};
 }
 
 # The middle of the longest time of a run in which the server slept; undef: there is none so long.
@@ -167,9 +172,9 @@ sub _write {
 sub _file {
 	my ($ep, $file, @groups) = @_;
 	my ($code, $body) = ($ep->record, '');
-	my %drop     = map { $_ => 1 } map { @{ $_->{drop} } } @groups;
+	my %drop     = map  { $_ => 1 } map { @{ $_->{drop} } } @groups;
 	my @sections = grep { $_->{file} eq $file->{name} } $ep->sections;
-	my @bytes    = map { _without($ep, $_, \%drop, @groups) } @sections;
+	my @bytes    = map  { _without($ep, $_, \%drop, @groups) } @sections;
 	for my $g (grep { $_->{leaves} && $_->{comes} } @groups) {
 		my ($k) = grep { $sections[$_]{cpu} == $g->{cpu} && $sections[$_]{first_ns} <= $g->{at} }
 			reverse 0 .. $#sections;
@@ -189,8 +194,10 @@ sub _without {
 	my $bytes = $ep->section_bytes($s);
 	die "records of several lengths\n"
 		if length($bytes) % $SIZE || join('', unpack '(x9ax22)*', $bytes) =~ /[^\x04]/;
-	my ($from, $to) = (min(map { $_->{runs}[0]{from_ns} } @groups) - $MOMENT_NS,
-		max(map { $_->{runs}[-1]{to_ns} } @groups));
+	my ($from, $to) = (
+		min(map { $_->{runs}[0]{from_ns} } @groups) - $MOMENT_NS,
+		max(map { $_->{runs}[-1]{to_ns} } @groups)
+	);
 	return $bytes if $s->{last_ns} < $from || $s->{first_ns} > $to;
 	my ($k, @gone) = (-1);
 	for my $ts (unpack '(Q<x24)*', $bytes) {
@@ -224,12 +231,12 @@ sub _dropped {
 
 # Puts a record, [ ts, bytes ], where its time is.
 sub _insert {
-	my ($bytes, $r) = @_;
-	my ($lo, $hi) = (0, length($$bytes) / $SIZE);
+	my ($bytes, $r)  = @_;
+	my ($lo,    $hi) = (0, length($$bytes) / $SIZE);
 	while ($lo < $hi) {
 		my $m = ($lo + $hi) >> 1;
 		if   (unpack('Q<', substr $$bytes, $m * $SIZE, 8) <= $r->[0]) { $lo = $m + 1 }
-		else                                                        { $hi = $m }
+		else                                                          { $hi = $m }
 	}
 	substr $$bytes, $lo * $SIZE, 0, $r->[1];
 	return;
@@ -239,7 +246,8 @@ sub _told {
 	my ($code, $g) = @_;
 	my $all = sum0 map { $_->[1] - $_->[0] } @{ $g->{moments} };
 	my $l   = $code->layout('sched_switch');
-	return map { [ $_->[0], packed($l, { %{ $_->[1] }, ts_ns => $_->[0] }) ] }
+	return
+		map { [ $_->[0], packed($l, { %{ $_->[1] }, ts_ns => $_->[0] }) ] }
 		[ $g->{at}, $g->{leaves} ], [ $g->{at} + $all, $g->{comes} ];
 }
 

@@ -13,7 +13,7 @@ use Tipme::Printable qw(characters);
 
 my $NAME    = 'history.jsonl';
 my $MAX     = 4 << 20;           # bytes; what is older than the newest $KEEP lines goes before that
-my $KEEP    = 5_000;    # lines that stay
+my $KEEP    = 5_000;             # lines that stay
 my $VERSION = 1;
 
 # open(FOLDER): that of the library, or, where this user may not write there, of the user's own data
@@ -42,8 +42,10 @@ sub all {
 # add(WHAT, { episode, signature, ... }): dies with a sentence where it cannot be kept
 sub add {
 	my ($self, $what, $entry) = @_;
-	my $new = { %$entry, what => $what, version => $VERSION,
-		time => strftime('%Y-%m-%dT%H:%M:%SZ', gmtime) };
+	my $new = {
+		%$entry, what => $what, version => $VERSION,
+		time => strftime('%Y-%m-%dT%H:%M:%SZ', gmtime)
+	};
 	my @all = ($self->_lines, $new);
 	splice @all, 0, @all - $KEEP if @all > $KEEP;
 	my $json  = Cpanel::JSON::XS->new->canonical->ascii;

@@ -17,8 +17,8 @@ my $VERSION = 1;
 my $BLOCK =
 	336;    # records under one key: packing is what makes the index fast; as many as fill a page
 my $META_KEY = "\xff" x 16;    # behind every time
-my $PAGE     = 16_384;    # bytes of a page of the table
-my $CACHE    = 16 << 20;    # bytes in memory
+my $PAGE     = 16_384;         # bytes of a page of the table
+my $CACHE    = 16 << 20;       # bytes in memory
 
 # open(EPISODE): the index, built if there is none that this user's tipme made from these very
 # files.

@@ -81,9 +81,11 @@ sub own { return $_[0]{own} }
 
 # events(): { n, server, seq, kind, device, kernel_ns, read_ns, device_ns, wakeup_ns, deliver_ns,
 # client, pid, chord, candidate, gone_ns, next_ns, bursts }
-#   gone_ns: when the client closed its connection after that (undef: it did not); next_ns: when the next press went to the same client
+# gone_ns: when the client closed its connection after that (undef: it did not); next_ns: when the
+# next press went to the same client
 #   (undef: none); bursts: [ from, to, \@damages ] between delivery and that
-#   motion: cursor (the pointer itself is the answer) or drag (a button is held: the client answers); of those that the server read in one
+# motion: cursor (the pointer itself is the answer) or drag (a button is held: the client answers);
+# of those that the server read in one
 #   go only the first is a candidate, the others waited less
 sub events  { return @{ $_[0]{events} } }
 sub servers { return @{ $_[0]{servers} } }

@@ -10,16 +10,16 @@ use Tipme::Reason qw(reason);
 use Tipme::Reason qw(reason);
 use Tipme::Record::Layout;
 
-my $OFTEN_PER_S = 500;              # reports of an input device: an ordinary mouse sends 125
+my $OFTEN_PER_S = 500;    # reports of an input device: an ordinary mouse sends 125
 # Ns without an event of a device that is being moved; a mouse says 8 ms.
-my $SILENT_NS   = 200_000_000;
-my $PAUSE_NS    = 3_000_000_000;    # whoever moves nothing for longer has stopped
-my $BEFORE_NS   = 300_000_000;      # in which it moved
-my $MOVES       = 5;                # so many reports at least
-my $BURST_NS    = 20_000_000;    # ns within which what was late comes all at once
-my $BURST       = 8;    # events in that time that make a burst
-my $DENSER      = 4;                # than it moved before
-my ($MOTION)    = grep { $Tipme::Record::Layout::ENUM{input_kind}{$_} eq 'motion' }
+my $SILENT_NS = 200_000_000;
+my $PAUSE_NS  = 3_000_000_000;    # whoever moves nothing for longer has stopped
+my $BEFORE_NS = 300_000_000;      # in which it moved
+my $MOVES     = 5;                # so many reports at least
+my $BURST_NS  = 20_000_000;       # ns within which what was late comes all at once
+my $BURST     = 8;                # events in that time that make a burst
+my $DENSER    = 4;                # than it moved before
+my ($MOTION)  = grep { $Tipme::Record::Layout::ENUM{input_kind}{$_} eq 'motion' }
 	keys %{ $Tipme::Record::Layout::ENUM{input_kind} };
 
 # facts(VERDICT, EPISODE, EVENTS, DISPLAY SOURCES): reasons: a device that was late in a movement;

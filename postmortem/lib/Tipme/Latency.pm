@@ -11,12 +11,11 @@ use Tipme::KernelEvents;
 use Tipme::Segment;
 use Tipme::Reason qw(reason);
 
-my $JUST_NS = 10_000_000
-	# The trigger comes after the latency; clocks are one, but who reads the trigger may have been
-	# quicker than who wrote
-	;
-my $ROUND_NS = 1_000;    # the trigger's words tell it in microseconds
-my $FRAMES   = 3;        # by which places are told apart
+# The trigger comes after the latency; clocks are one, but who reads the trigger may have been
+# quicker than who wrote
+my $JUST_NS  = 10_000_000;
+my $ROUND_NS = 1_000;        # the trigger's words tell it in microseconds
+my $FRAMES   = 3;            # by which places are told apart
 
 my $WORDS = qr/\Alatency of (\d{1,9}\.\d{3}) ms on CPU (\d{1,5})\z/;
 
@@ -59,9 +58,11 @@ sub _all {
 			};
 	}
 	push @l, map {
-		{ expiry_ns => $_->{expiry_ns}, end_ns => $_->{ts_ns}, tid => $_->{tid},
-			thread_ns => $_->{user_ns}, cpu => $_->{cpu}, priority => $_->{rt_priority},
-			over      => $_->{over} }
+		{
+			expiry_ns => $_->{expiry_ns}, end_ns => $_->{ts_ns}, tid      => $_->{tid},
+			thread_ns => $_->{user_ns},   cpu    => $_->{cpu},   priority => $_->{rt_priority},
+			over      => $_->{over}
+		}
 	} $threads->looked('latency_user');
 	return grep { $_->{end_ns} > $_->{expiry_ns} } @l;
 }
@@ -82,8 +83,10 @@ sub _kernel_thread {
 # stall(): what a diagnosis of a thread is asked for
 sub stall {
 	my ($self) = @_;
-	return { tid => $self->{tid}, start_ns => $self->{expiry_ns}, end_ns => $self->{end_ns},
-		what => 'latency' };
+	return {
+		tid  => $self->{tid}, start_ns => $self->{expiry_ns}, end_ns => $self->{end_ns},
+		what => 'latency'
+	};
 }
 
 # segments(STATES, THREADS, WALK): of [expiry, end): up to the waking whoever had the CPU is
@@ -94,8 +97,10 @@ sub segments {
 	my ($i) =
 		grep { $_->{from} <= $from && $_->{to} > $from } @{ $states->intervals($self->{tid}) };
 	my $woken = $i && $i->{kind} eq 'blocked' && $i->{to} < $to ? $i->{to} : $from;
-	return [ $self->_before($states, $threads, $from, $woken),
-		$woken < $to ? @{ $walk->($woken) } : () ];
+	return [
+		$self->_before($states, $threads, $from, $woken),
+		$woken < $to ? @{ $walk->($woken) } : ()
+	];
 }
 
 # The timer had expired, and nobody had been woken yet: interrupts, or what they defer, waited for
@@ -106,9 +111,10 @@ sub _before {
 	my @late;
 	for my $o ($states->occupants($self->{cpu}, $from, $to)) {
 		my ($a, $b, $tid, undef, $index) = @$o;
-		my %s =
-			(tid => $self->{tid}, from => $a, to => $b, cpu => $self->{cpu}, state => 'sleeping',
-			evidence => [ $index // () ]);
+		my %s = (
+			tid => $self->{tid}, from => $a, to => $b, cpu => $self->{cpu}, state => 'sleeping',
+			evidence => [ $index // () ]
+		);
 		if ($tid) {
 			push @late, Tipme::Segment->new(
 				%s, kind => 'irqs-off', exact => 1, reason => 'timer-expired', blamed_tid => $tid,
@@ -127,8 +133,8 @@ sub _before {
 sub _irqs_off {
 	my ($self, $states, $threads, $tid, $from, $to) = @_;
 	my @s = grep { $_->{tid} == $tid } $states->resources->samples_on($self->{cpu}, $from, $to);
-# So short a time has few samples, and the page counts them all: a fifth of them is enough to be
-# named, one of many is not.
+	# So short a time has few samples, and the page counts them all: a fifth of them is enough to be
+	# named, one of many is not.
 	my ($top) = grep { $_->{where} !~ /, its own code\z/ && 5 * $_->{samples} >= @s }
 		@{ _places($threads, @s) };
 	return $top ? reason('irqs-off-in', where => $top->{where}) : 'irqs-off';
@@ -153,8 +159,10 @@ sub _places {
 	my ($threads, @s) = @_;
 	my %n;
 	$n{ _where($threads, $_) }++ for @s;
-	return [ map { { where => $_, samples => $n{$_} } }
-			sort { $n{$b} <=> $n{$a} || $a cmp $b } keys %n ];
+	return [
+		map  { { where => $_, samples => $n{$_} } }
+		sort { $n{$b} <=> $n{$a} || $a cmp $b } keys %n
+	];
 }
 
 # The innermost functions of the kernel; whose code, where it was not the kernel's.

@@ -267,7 +267,11 @@ sub _ids_in {
 
 # Size, time and number of the manifest, the note and the tags: they change when the episode does.
 my @STAMPED = qw(manifest.json note.txt tags.txt);
-sub _stamp { my ($dir) = @_; return _stamp_of(map { [ lstat "$dir/$_" ] } @STAMPED) }
+
+sub _stamp {
+	my ($dir) = @_;
+	return _stamp_of(map { [ lstat "$dir/$_" ] } @STAMPED);
+}
 
 sub _stamp_of {
 	return join ' ', map { $_ && @$_ ? join(',', @$_[ 1, 7, 9 ]) : '-' } @_;

@@ -9,11 +9,11 @@ use Cwd         ();
 use POSIX       ();
 use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
 
-my $BOOTTIME   = 7;              # number of CLOCK_BOOTTIME, which goes on while a machine sleeps
-my $SLACK_NS   = 20_000_000;     # /proc tells starts in ticks of 10 ms
+my $BOOTTIME   = 7;               # number of CLOCK_BOOTTIME, which goes on while a machine sleeps
+my $SLACK_NS   = 20_000_000;      # /proc tells starts in ticks of 10 ms
 my $NS_PER_S   = 1_000_000_000;
-my $IOPRIO_GET = 252;            # number of the system call, of x86-64
-my $OF_PROCESS = 1;              # what ioprio_get is asked of
+my $IOPRIO_GET = 252;             # number of the system call, of x86-64
+my $OF_PROCESS = 1;               # what ioprio_get is asked of
 my %POLICY     = (0 => '-o', 1 => '-f', 2 => '-r', 3 => '-b', 5 => '-i');    # as options of chrt
 # Fields of /proc/PID/stat behind the name; the state is number 0.
 my ($NICE, $START, $RT, $SCHED) = (16, 19, 37, 38);
@@ -38,9 +38,9 @@ sub of {
 		nice     => keys(%nice) == 1 && $nice{ $s[$NICE] } ? $s[$NICE] + 0 : undef,
 		rt       => $s[$RT] + 0,
 		policy   => $POLICY{ $s[$SCHED] },
-		io_class => $io >= 0 ? $io >> 13 : undef,
-		io_level => $io >= 0 ? $io & 7   : undef,
-		own      => ((stat "/proc/$pid")[4] // -1) == $> ? 1 : 0
+		io_class => $io >= 0                             ? $io >> 13 : undef,
+		io_level => $io >= 0                             ? $io & 7   : undef,
+		own      => ((stat "/proc/$pid")[4] // -1) == $> ? 1         : 0
 	};
 }
 

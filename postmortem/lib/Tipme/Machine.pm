@@ -15,7 +15,7 @@ my $NOT_KNOWN     = 4_294_967_295;    # in a record: the kernel did not say (abi
 my $FULL          = 0.1;              # less of all memory is left
 my $PRESSED       = 0.2;              # of the time some thread waited for memory
 my $MOST_NAMES    = 3;                # of those who have the memory
-my $MOST_MESSAGES = 3;    # reports of the kernel that are told beside one verdict
+my $MOST_MESSAGES = 3;                # reports of the kernel that are told beside one verdict
 my $AROUND_NS     = 2 * $SECOND_NS;   # a report of the kernel comes before, or up to so long behind
 my %MESSAGE       = %{ $Tipme::Record::Layout::ENUM{kernel_message_kind} };
 my %POWER         = %{ $Tipme::Record::Layout::ENUM{power_source} };
@@ -281,7 +281,7 @@ sub encrypted_on {
 	my @encrypted = grep { defined && !ref && /\A[a-z0-9:-]+\z/ } _list($state->{encrypted});
 	return if !defined $disk;
 	return $disk if grep { $_ eq $disk } @encrypted;
-	my %is = map { $_ => 1 } @encrypted;
+	my %is = map  { $_ => 1 } @encrypted;
 	my @on = grep { $is{ $_->{name} // '' } && ($_->{over} // '') eq $disk }
 		grep { ref eq 'HASH' } _list($state->{disks});
 	return @on == 1 ? $on[0]{name} : undef;

@@ -23,8 +23,10 @@ sub moment {
 	my ($trigger, $before) = ($ep->trigger_ns, $ep->trigger_ns - $ns);
 	my $slept = 0;
 	$slept += $_->{slept_ns} for $before > 0 ? $ep->suspends($ns, $trigger) : ();
-	return { time => scalar _earlier($ep->manifest->{time}, $before + $slept),
-		before_trigger_ns => $before };
+	return {
+		time              => scalar _earlier($ep->manifest->{time}, $before + $slept),
+		before_trigger_ns => $before
+	};
 }
 
 sub _earlier {
@@ -68,8 +70,10 @@ sub before_text {
 	my ($kind, $ns) = @_;
 	my $of = $ns >= 0 ? \%BEFORE : \%AFTER;
 	my $s  = abs($ns) / 1e9;
-	return fill($of->{ $kind // '' } // $of->{other},
-		time => sprintf $s < 9.95 ? '%.1f s' : '%.0f s', $s);
+	return fill(
+		$of->{ $kind // '' } // $of->{other},
+		time => sprintf $s < 9.95 ? '%.1f s' : '%.0f s', $s
+	);
 }
 
 # ns_of(EPISODE, TIME): a time as users give it: HH:MM:SS by the clock on the wall; seconds of
@@ -90,9 +94,9 @@ sub ns_of {
 
 # On the day on which it is closest to the trigger: midnight may lie between.
 sub _by_clock {
-	my ($ep, $at) = @_;
+	my ($ep, $at)                   = @_;
 	my ($hour, $min, $s, $fraction) = $at =~ /\A(\d{1,2}):(\d\d):(\d\d)(?:[.](\d{1,9}))?\z/;
-	my ($epoch, $ms) = _epoch($ep->manifest->{time})
+	my ($epoch, $ms)                = _epoch($ep->manifest->{time})
 		or die "--at $at: the episode does not say when it was: give -SECONDS before the trigger\n";
 	my ($nearest) = sort { abs $a <=> abs $b } map {
 		my @day = (localtime $epoch + 86_400 * $_)[ 3, 4, 5 ];
@@ -115,9 +119,9 @@ sub _by_clock {
 # from is to; dies where nothing was recorded then
 sub stretch_of {
 	my ($ep, $at) = @_;
-	my $from = ns_of($ep, $at);
-	my $to   = $at =~ /:\d\d\z/ ? $from + $NS_PER_S - 1 : $from;
-	my $last = $ep->end_ns;
+	my $from    = ns_of($ep, $at);
+	my $to      = $at =~ /:\d\d\z/ ? $from + $NS_PER_S - 1 : $from;
+	my $last    = $ep->end_ns;
 	my ($first) = sort { $a <=> $b } grep {defined} map { $_->{first_ns} } $ep->coverage;
 	return ($from, $to) if !$first || $to >= $first && $from <= $last;
 	die sprintf "--at %s: nothing was recorded then: choose one from %.3f to %.3f s, "

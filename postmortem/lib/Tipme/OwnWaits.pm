@@ -23,8 +23,8 @@ my %CLASS = (
 # A function, or the beginning of its name. No regular expressions: a stranger's bundle has such
 # lines, too.
 my $FUNCTION   = qr/\A\w{3,100}\*?\z/;
-my $MOST_ROWS  = 200;    # rows of waits.tsv
-my $MOST_NAMES = 100;    # functions of one row
+my $MOST_ROWS  = 200;                    # rows of waits.tsv
+my $MOST_NAMES = 100;                    # functions of one row
 my $MOST_WORDS = 100;                    # characters of the words
 
 # files(): where they are looked for, the person's first

@@ -18,7 +18,7 @@ my %STOPPED_IN = (do_signal_stop => 'stopped', ptrace_stop => 'traced');    # in
 # that it was woken with says at least that it was stopped.
 sub _later_sleep {
 	my ($self, $m, $i) = @_;
-	my ($ev, $t) = ($self->{ev}, vec($self->{ev}{ts}, $i, 64));
+	my ($ev,    $t)     = ($self->{ev}, vec($self->{ev}{ts}, $i, 64));
 	my ($began, $state) = $self->_seen_asleep($m, $t);
 	if (!defined $began && vec($ev->{type}, $i, 8) == Tipme::KernelEvents::WAKING) {
 		my ($in) = ($self->{threads}->stack(vec($ev->{b}, $i, 32)) // '') =~ /\A(\w+)/;

@@ -8,8 +8,8 @@ use warnings;
 use Time::HiRes qw(time);
 
 my ($AFTER_S) = map { defined && /\A\d+(?:\.\d+)?\z/ ? $_ : 1 } $ENV{TIPME_PROGRESS_S};
-my $EVERY_S = 0.1;    # s between two pictures of the bar
-my $WIDTH   = 30;    # columns of the bar
+my $EVERY_S   = 0.1;    # s between two pictures of the bar
+my $WIDTH     = 30;     # columns of the bar
 my ($to, $began, $last, $shown) = (-t STDERR ? \*STDERR : undef, time, 0, 0);
 
 # show(WHAT, DONE, TOTAL): the bar, if it is time for it
@@ -28,7 +28,10 @@ sub show {
 }
 
 # clear(): takes it away, before anything else is printed
-sub clear { if ($shown) { print {$to} "\r\e[K"; $to->flush; $shown = 0 } return }
+sub clear {
+	if ($shown) { print {$to} "\r\e[K"; $to->flush; $shown = 0 }
+	return;
+}
 
 # show_on(HANDLE, SECONDS): for a test: there, and from so many seconds on
 sub show_on { ($to, $AFTER_S, $began) = (@_, time); return }

@@ -9,8 +9,7 @@ package Tipme::RanDry;
 use strict;
 use warnings;
 
-my $WORDS =
-	qr/\A underrun[ ]of[ ](pcmC\d{1,3}D\d{1,3}[pc]|pipewire-\d{1,10})
+my $WORDS = qr/\A underrun[ ]of[ ](pcmC\d{1,3}D\d{1,3}[pc]|pipewire-\d{1,10})
 	[ ]at[ ](\d{1,10})\.(\d{6})[ ]s,[ ]buffer[ ](\d{1,7}\.\d{3})[ ]ms,[ ]thread[ ](\d{1,10}) \z/x;
 
 # words(TEXT): the words of a trigger if they are of a stream, and so nobody's own; else ''

@@ -10,18 +10,18 @@ use Tipme::KernelEvents;
 use Tipme::Reasons;
 use Tipme::Record::Layout;
 
-my $FEW  = 32;                                           # of a list, which are looked at one by one
+my $FEW        = 32;        # of a list, which are looked at one by one
 my $MAX_BEFORE = 64;        # requests one after another on the disk that are looked at for an owner
-my $FOREVER    = 1 << 62;    # ns; later than any clock says
+my $FOREVER    = 1 << 62;   # ns; later than any clock says
 my $SATURATED  = 4294967295;    # in a record: longer than its field can say (abi/records.def)
-my $ANY_CPU    = 65535;    # in a record: no CPU in particular (abi/records.def)
-my $NEAR_NS    = 1_000_000; # a completion this shortly before a waking has caused it
-my $WAKES_NS   = 200_000;   # and a waking this shortly after one, on its CPU, comes of it
+my $ANY_CPU    = 65535;         # in a record: no CPU in particular (abi/records.def)
+my $NEAR_NS    = 1_000_000;     # a completion this shortly before a waking has caused it
+my $WAKES_NS   = 200_000;       # and a waking this shortly after one, on its CPU, comes of it
 my $SAMPLE_NS  = 1_000_000_000; # what a first sample of a quota is about: nobody saw the one before
-my ($SAMPLE) = grep { $Tipme::Record::Layout::ENUM{phase}{$_} eq 'sample' }
+my ($SAMPLE)   = grep { $Tipme::Record::Layout::ENUM{phase}{$_} eq 'sample' }
 	keys %{ $Tipme::Record::Layout::ENUM{phase} };
 my %NO_SLEEP = map { $_ => 1 } qw(file spin);    # kinds of locks
-my %STOPS = map { $_ => 1 } 19 .. 22;
+my %STOPS    = map { $_ => 1 } 19 .. 22;
 
 # new(KERNEL EVENTS [, THREADS]): THREADS also has what the daemon found by looking: quotas, stolen
 # time
@@ -41,7 +41,6 @@ sub _table {
 }
 
 sub _of { my ($self, $type) = @_; return @{ $self->{ev}->of_kind($type) } }
-
 
 # Those of a list of { from, to } in order of `from` that overlap [FROM, TO). The list may nest.
 sub _overlapping {
@@ -107,8 +106,7 @@ sub _make_memory {
 		if    ($w) { $w->{to} = $ts }
 		elsif ($ns) {
 			push @{ $of{$tid} }, { from => $ts - $ns, to => $ts, what => $what, index => $i };
-		}
-		elsif ($what eq 'fault_swap') {
+		} elsif ($what eq 'fault_swap') {
 			push @{ $self->{swap_reads}{$tid} }, { ts => $ts, index => $i };
 		}
 	}
@@ -158,7 +156,7 @@ sub _make_locks {
 		}
 		push @{ $of{$tid} },
 			$open{"$tid $lock"} = {
-			from => $ts, to => $FOREVER, lock => $lock, what => $what, index => $i, tid => $tid,
+			from  => $ts, to => $FOREVER, lock => $lock, what => $what, index => $i, tid => $tid,
 			owner => $owner
 			};
 	}
@@ -202,8 +200,8 @@ sub sent_again {
 
 sub _make_network {
 	my ($self) = @_;
-	my $ev = $self->{ev};
-	my %of = (asked => {}, again => {});
+	my $ev     = $self->{ev};
+	my %of     = (asked => {}, again => {});
 	for my $i ($self->_of(Tipme::KernelEvents::NETWORK)) {
 		my ($ts, $tid, $socket) = ($ev->ts($i), $ev->tid($i), $ev->network_socket($i));
 		if (($ev->network_act($i) // '') eq 'again') {
@@ -234,7 +232,7 @@ sub _make_irq {
 	for my $i ($self->_of(Tipme::KernelEvents::IRQ)) {
 		my $ts = $ev->ts($i);
 		push @{ $of{ $ev->cpu($i) } }, {
-			from    => $ts,                           to     => $ts + $ev->irq_duration_ns($i),
+			from    => $ts,                            to     => $ts + $ev->irq_duration_ns($i),
 			what    => $ev->irq_kind($i) // 'unknown', number => $ev->irq_number($i),
 			raiser  => $ev->irq_raiser_tid($i),
 			context => $ev->irq_context($i) // 'unknown', index => $i
@@ -365,7 +363,7 @@ sub stop_signal {
 		next if !$STOPS{$signal} || !$of{ $ev->tid($i) } && !$of{ $ev->signal_pid($i) };
 		my $sent = ($ev->signal_context($i) // '') =~ /^(?:task|softirq_task)$/;
 		$found = {
-			ts => $ts, sender => $sent ? $ev->signal_sender_tid($i) : 0, signal => $signal,
+			ts    => $ts, sender => $sent ? $ev->signal_sender_tid($i) : 0, signal => $signal,
 			index => $i
 		};
 	}
@@ -403,8 +401,8 @@ sub _make_sample {
 		push @{ $of{$tid} },
 			{
 			ts         => $ev->ts($i), tid => $tid, kernel_stack => $ev->sample_kernel_stack_id($i),
-			user_stack => $ev->sample_user_stack_id($i), us => $ev->sample_period_us($i),
-			cpu        => $ev->sample_cpu($i), index => $i
+			user_stack => $ev->sample_user_stack_id($i), us    => $ev->sample_period_us($i),
+			cpu        => $ev->sample_cpu($i),           index => $i
 			};
 	}
 	for my $f ($self->{threads} ? $self->{threads}->looked('sample') : ()) {
@@ -577,7 +575,8 @@ sub just_done {
 	return $self->disk_wait($tid, $from > $near ? $from : $near, $at, 1);
 }
 
-# For each of a list, when the last of it and of those before it was done; _first_after(TIMES, TIME):
+# For each of a list, when the last of it and of those before it was done; _first_after(TIMES,
+# TIME):
 # the position of the first of such times that is later: nothing before it matters then
 sub _done_by {
 	my ($list) = @_;
@@ -652,8 +651,9 @@ sub _slept_undisturbed {
 			&& !$ev->sched_switch_prev_preempted($i) ? 1 : 0
 			if vec($ev->{type}, $i, 8) == Tipme::KernelEvents::SWITCH;
 	}
-	my $stack = $self->{threads} ? $self->{threads}->stack($ev->sched_waking_stack_id($wake)) : undef;
-	my $r     = ($self->{reasons} //= Tipme::Reasons->new)->of($stack, 'softirq_irq');
+	my $stack =
+		$self->{threads} ? $self->{threads}->stack($ev->sched_waking_stack_id($wake)) : undef;
+	my $r = ($self->{reasons} //= Tipme::Reasons->new)->of($stack, 'softirq_irq');
 	return $r && $r->{class} eq 'disk' ? 1 : 0;
 }
 
@@ -752,13 +752,13 @@ sub _ahead {
 
 sub _make_disk {
 	my ($self) = @_;
-	my $t = { by_tid => {}, waiting => {}, flying => {}, service => {}, done => [] };
-	my $ev = $self->{ev};
+	my $t      = { by_tid => {}, waiting => {}, flying => {}, service => {}, done => [] };
+	my $ev     = $self->{ev};
 	for my $i ($self->_of(Tipme::KernelEvents::IO)) {
 		my %r = (
-			ts  => $ev->ts($i), tid => $ev->tid($i), sector => $ev->io_sector($i),
-			dev => $ev->io_dev($i), sectors => $ev->io_sectors($i),
-			op  => $ev->io_op($i) // 'other', index => $i
+			ts  => $ev->ts($i),               tid     => $ev->tid($i), sector => $ev->io_sector($i),
+			dev => $ev->io_dev($i),           sectors => $ev->io_sectors($i),
+			op  => $ev->io_op($i) // 'other', index   => $i
 		);
 		my $do = __PACKAGE__->can('_io_' . ($ev->io_phase($i) // '')) or next;
 		$do->($t, \%r);

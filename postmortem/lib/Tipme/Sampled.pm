@@ -13,8 +13,8 @@ use Tipme::Record::Layout;
 my %STATE        = %{ $Tipme::Record::Layout::ENUM{task_state} };
 my %STATE_NUMBER = reverse %STATE;
 my $SATURATED    = 4294967295;    # in a record: longer than its field can say (abi/records.def)
-my $SURE_NS      = 100_000_000
-	;    # what lasts as long is known but for 20 ms at its edges; what is shorter is guessed
+# what lasts as long is known but for 20 ms at its edges; what is shorter is guessed
+my $SURE_NS = 100_000_000;
 my $SLICE_NS =
 	100_000_000;    # who had a CPU is told for pieces as long: inside one, the order is not known
 # Ns; a wait for a CPU that is shorter is not told apart from none by samples.

@@ -15,10 +15,10 @@ use Tipme::Record::SchemaText;
 my $MAX_FILE = 512 << 20;    # bytes; what is larger is no copy of a ring
 my $MAGIC    = 'TIPMEREC';
 # As the writer's machine has it: another order reads as another number.
-my $ORDER    = 0x01020304;
-my $X_HOOKS  = 4;    # source of records (abi/records.def)
-my $SECTION  = 1;    # record `section` (abi/records.def)
-my $TID_AT   = 12;           # in the head of each record
+my $ORDER   = 0x01020304;
+my $X_HOOKS = 4;             # source of records (abi/records.def)
+my $SECTION = 1;             # record `section` (abi/records.def)
+my $TID_AT  = 12;            # in the head of each record
 
 # is_one(FILE): does it begin as a record file does?
 sub is_one {

@@ -10,9 +10,9 @@ use Tipme::Printable qw(one_line);
 use Tipme::Verdict   qw(duration_text);
 use Tipme::Words     qw(N__ fill);
 
-my $MOST   = 4;                             # stacks that are told
-my $FRAMES = 24;    # of a stack that are told; the recorder takes more of none
-my $SHARE  = 0.02;                          # of the interval, or of the samples: less is not told
+my $MOST   = 4;       # stacks that are told
+my $FRAMES = 24;      # of a stack that are told; the recorder takes more of none
+my $SHARE  = 0.02;    # of the interval, or of the samples: less is not told
 
 # of(DIAGNOSIS, DATA): { who, what (words: how long, how many samples), frames [ texts, innermost
 # first ] }, the heaviest first; nothing where no stack is known

@@ -18,10 +18,10 @@ use constant {
 };
 my %STATE    = %{ $Tipme::Record::Layout::ENUM{task_state} };
 my %NUMBER   = reverse %STATE;
-my $ORDINARY = 120;           # kernel priority of nice 0: who is nicer is meant to wait
+my $ORDINARY = 120;            # kernel priority of nice 0: who is nicer is meant to wait
 my $LEAST_NS = 100_000_000;    # ns; who stands still for less has not been noticed by anybody
-my $KEEP     = 64;            # that are looked at more closely
-my $TOGETHER = 40;            # sections held at once
+my $KEEP     = 64;             # that are looked at more closely
+my $TOGETHER = 40;             # sections held at once
 
 # worst(EPISODE, THREADS): { tid, start_ns, end_ns, what: runnable or disk_sleep } or undef. All
 # switches and wakings are passed once, in order of time, only the few fields that matter decoded;

@@ -5,7 +5,7 @@ package Tipme::Steps;
 
 use strict;
 use warnings;
-use Exporter         qw(import);
+use Exporter qw(import);
 use Tipme::Living;
 use Tipme::Machine;
 use Tipme::Printable qw(one_line);
@@ -19,25 +19,28 @@ my $MOST = 3;    # commands that a person is told to try
 my @MORE_PATHS = qw(/usr/local/sbin /usr/sbin /sbin /usr/local/bin /usr/bin /bin);
 
 # A table: [ KIND, condition (a reason's code, a sub of verdict, values and code, or undef),
-# command, mark, undo ]. Words in braces are filled in; a line of which one is not known is left out, as of a
-# process that is not there any more. What changes a setting says with what it is undone: with what
-# the machine or the process had. {as} is sudo where the process is another user's.
-my $SEE  = 'ps -o pid,stat,wchan:24,etime,args -p {pid}';
-my $NAME = '"$(cat /sys/block/{encrypted}/dm/name)"';
-my $TOP  = '"$(findmnt -nfo TARGET -t btrfs)"';
-my $PERF = 'sudo perf record -g -p {pid} -- sleep 10';
+# command, mark, undo ]. Words in braces are filled in; a line of which one is not known is left
+# out, as of a process that is not there any more. What changes a setting says with what it is
+# undone: with what the machine or the process had. {as} is sudo where the process is another
+# user's.
+my $SEE   = 'ps -o pid,stat,wchan:24,etime,args -p {pid}';
+my $NAME  = '"$(cat /sys/block/{encrypted}/dm/name)"';
+my $TOP   = '"$(findmnt -nfo TARGET -t btrfs)"';
+my $PERF  = 'sudo perf record -g -p {pid} -- sleep 10';
 my @STEPS = (
 	[ 'writeback', undef, 'grep -E "^(Dirty|Writeback):" /proc/meminfo', 'look' ],
 	[
 		'writeback',
-		sub { !grep { $_ // 1 } @{ $_[1] }{qw(dirty_bytes dirty_background_bytes)} },
+		sub {
+			!grep { $_ // 1 } @{ $_[1] }{qw(dirty_bytes dirty_background_bytes)};
+		},
 		'sudo sysctl vm.dirty_bytes=268435456 vm.dirty_background_bytes=67108864',
 		'try',
 		'sudo sysctl vm.dirty_ratio={dirty_ratio} '
 			. 'vm.dirty_background_ratio={dirty_background_ratio}'
 	],
 	[
-		'cpu-penalty', sub { ($_[1]{split_lock_mitigate} // 1) == 1 },
+		'cpu-penalty',                              sub { ($_[1]{split_lock_mitigate} // 1) == 1 },
 		'sudo sysctl kernel.split_lock_mitigate=0', 'try',
 		'sudo sysctl kernel.split_lock_mitigate=1'
 	],
@@ -52,7 +55,7 @@ my @STEPS = (
 		'cpu-slow', sub { defined $_[1]{governor} },
 		'grep . /sys/devices/system/cpu/cpufreq/policy0/scaling_max_freq', 'look'
 	],
-	[ 'stopped', \&_is_still, '{as}kill -CONT {pid}', 'cure', '{as}kill -STOP {pid}' ],
+	[ 'stopped',        \&_is_still, '{as}kill -CONT {pid}', 'cure', '{as}kill -STOP {pid}' ],
 	[ 'cpu-contention', 'had-cpu-firmware', 'grep . /sys/firmware/acpi/interrupts/gpe*', 'look' ],
 	[ 'cpu-contention', 'had-cpu-work',     'cat /proc/interrupts',                      'look' ],
 	[
@@ -93,7 +96,7 @@ my @STEPS = (
 		'cat /sys/module/nvme_core/parameters/default_ps_max_latency_us', 'look'
 	],
 	[
-		'disk-io', sub { $_[0]{disk_pause_ns} && !_is_nvme($_[0]) },
+		'disk-io',                       sub { $_[0]{disk_pause_ns} && !_is_nvme($_[0]) },
 		'sudo hdparm -C -B /dev/{disk}', 'look'
 	],
 	[ 'disk-io', sub { $_[0]{reported} }, 'sudo smartctl -a /dev/{disk}', 'look' ],
@@ -105,12 +108,12 @@ my @STEPS = (
 		'try',
 		'echo {huge_pages_defrag} | {sudo}tee /sys/kernel/mm/transparent_hugepage/defrag'
 	],
-	[ 'memory-reclaim', undef,              'ps aux --sort=-rss', 'look' ],
-	[ 'page-fault-io',  undef,              'ps aux --sort=-rss', 'look' ],
-	[ 'page-fault-io',  undef,              'vmstat 1 5',         'look' ],
-	[ 'client-queue',   'requests-waiting', 'xrandr --current',   'look' ],
-	[ 'gpu-wait',       'wait-monitor',     'xrandr --current',   'look' ],
-	[ 'gpu-wait', undef, 'sudo journalctl -k -b -g "drm|amdgpu|i915|nouveau|NVRM"',       'look' ],
+	[ 'memory-reclaim', undef,              'ps aux --sort=-rss',                          'look' ],
+	[ 'page-fault-io',  undef,              'ps aux --sort=-rss',                          'look' ],
+	[ 'page-fault-io',  undef,              'vmstat 1 5',                                  'look' ],
+	[ 'client-queue',   'requests-waiting', 'xrandr --current',                            'look' ],
+	[ 'gpu-wait',       'wait-monitor',     'xrandr --current',                            'look' ],
+	[ 'gpu-wait',       undef, 'sudo journalctl -k -b -g "drm|amdgpu|i915|nouveau|NVRM"',  'look' ],
 	[ 'device-wait',   'wait-power', 'grep . /sys/bus/usb/devices/*/power/runtime_status', 'look' ],
 	[ 'device-wait',   undef,        'sudo journalctl -k -b -n 50',                        'look' ],
 	[ 'machine-stall', undef,        'fwupdmgr get-updates',                               'look' ],
@@ -128,12 +131,12 @@ my @STEPS = (
 	[ 'irqs-off',      undef,                    'sudo journalctl -k -b -n 50',            'look' ],
 	[ 'lock-wait',     'wait-file-lock',         'lslocks',                                'look' ],
 	[ 'ipc-wait',      'wait-fuse',              'grep fuse /proc/mounts',                 'look' ],
-	[ 'ipc-wait',  'wait-automount', 'systemctl list-units --type=automount',              'look' ],
-	[ 'ipc-wait',  'wait-audit',     'sudo auditctl -s',                                   'look' ],
-	[ 'none', sub { _tells($_[0], 'input-slept') }, 'cat {input_power}', 'look' ],
+	[ 'ipc-wait',      'wait-automount',         'systemctl list-units --type=automount',  'look' ],
+	[ 'ipc-wait',      'wait-audit',             'sudo auditctl -s',                       'look' ],
+	[ 'none',          sub { _tells($_[0], 'input-slept') }, 'cat {input_power}',          'look' ],
 	[
 		'none', sub { _tells($_[0], 'input-slept') }, 'echo on | {sudo}tee {input_power}',
-		'try', 'echo auto | {sudo}tee {input_power}'
+		'try',  'echo auto | {sudo}tee {input_power}'
 	],
 	(map { [ $_, undef, $PERF, 'look' ] } qw(app-compute server-compute compositor-compute)),
 	(
@@ -147,8 +150,8 @@ my %MARK = (look => N__('look'), try => N__('try'), cure => N__('cure'));
 # were told.
 my %PROFILE = (
 	'low-power' => 'power-saver', quiet    => 'power-saver', cool => 'power-saver',
-	power       => 'power-saver', balanced => 'balanced',    map { $_ => 'balanced' }
-		qw(balanced-performance balance_power balance_performance default)
+	power       => 'power-saver', balanced => 'balanced',
+	map { $_ => 'balanced' } qw(balanced-performance balance_power balance_performance default)
 );
 
 # Who runs again needs no cure.
@@ -166,18 +169,19 @@ sub _tells {
 }
 
 # steps(VERDICT, STATE of the machine, living => what the blamed process is now, as Tipme::Living
-# has it; here: 1 if this is the machine, still running as it was; find => sub of a command's name, root
-# => 1 (both for tests)): the first three of the table that fit and whose command is there:
+# has it; here: 1 if this is the machine, still running as it was; find => sub of a command's name,
+# root => 1 (both for tests)): the first three of the table that fit and whose command is there:
 # { command, mark, undo }
 sub steps {
 	my ($v, $state, %o) = @_;
 	my $find  = $o{find}     // \&_found;
 	my $b     = $v->{blamed} // {};
-	my $code  = defined $b->{detail} ? code_of($b->{detail}) : '';
-	my $sudo  = ($o{root} // $> == 0) || !$find->('sudo') ? '' : 'sudo ';
+	my $code  = defined $b->{detail}                      ? code_of($b->{detail}) : '';
+	my $sudo  = ($o{root} // $> == 0) || !$find->('sudo') ? ''                    : 'sudo ';
 	my %value = (%$state, _values($v, $state, %o), sudo => $sudo);
 	$value{as} = ($o{living} // {})->{own} ? '' : $sudo;
 	my @out;
+
 	for my $row (grep { $_->[0] eq $v->{kind} } @STEPS) {
 		my (undef, $when, $command, $mark, $undo) = @$row;
 		next if defined $when && !(ref $when ? $when->($v, \%value, $code) : $when eq $code);
@@ -211,7 +215,7 @@ sub _values {
 
 # The file by which the device that may have slept is kept awake.
 sub _input_power {
-	my ($v) = @_;
+	my ($v)    = @_;
 	my ($fact) = grep { code_of($_) eq 'input-slept' } @{ $v->{circumstances} // [] };
 	return $fact ? Tipme::Living::power_file(args_of($fact)->{device} // '') : undef;
 }

@@ -35,10 +35,8 @@ sub worst {
 			{ %$_, paints => 1 }
 		} map { _gaps($x, $_) } $x->painted_between($trigger - $LOOK_NS, $trigger);
 		for my $g (@gaps) {
-			next
-				if $g->{paints}
-				&& grep { !$_->{paints} && $_->{last_ns} < $g->{to_ns} && $_->{to_ns} > $g->{from_ns} }
-				@gaps;
+			my $meanwhile = sub { $_->{last_ns} < $g->{to_ns} && $_->{to_ns} > $g->{from_ns} };
+			next if $g->{paints} && grep { !$_->{paints} && $meanwhile->() } @gaps;
 			$worst = $g
 				if !$worst || $g->{to_ns} - $g->{from_ns} > $worst->{to_ns} - $worst->{from_ns};
 		}

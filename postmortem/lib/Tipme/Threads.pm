@@ -21,8 +21,8 @@ my %NAMED = (
 my %LOOKED = map { $_ => 1 } qw(
 	cpu_throttle steal latency_user sample affinity memory_state cpu_speed kernel_message
 );
-my @SEEN =
-	qw(ts_ns tid pid ppid start_ns since_ns stack_id state prio cpu flags comm cgroup cpus_allowed rss_kib uid);
+my @SEEN = qw(ts_ns tid pid ppid start_ns since_ns stack_id state prio cpu flags comm cgroup
+	cpus_allowed rss_kib uid);
 
 # Of these there is one or more for every process of the last minutes, and a verdict names a few:
 # only where they stand is kept, by process.
@@ -272,7 +272,7 @@ sub cgroups_of {
 	my ($self, $tid, $t) = @_;
 	my ($after) = grep { $_->{ts_ns} > $t } $self->pictures($tid);
 	my %seen;
-	my @of = grep { $_ && !$seen{$_}++ } map { $_->{cgroup} } $self->facts($tid, $t), $after // ();
+	my @of  = grep { $_ && !$seen{$_}++ } map { $_->{cgroup} } $self->facts($tid, $t), $after // ();
 	my $pid = @of ? undef : $self->at($tid, $t)->{pid};
 	return $pid && $pid != $tid ? $self->cgroups_of($pid, $t) : @of;
 }
@@ -307,7 +307,8 @@ sub called {
 	return $a ? $a->{text} : undef;
 }
 
-# environment(PID): the variables of a process that are recorded, as far as any are: { NAME => value }
+# environment(PID): the variables of a process that are recorded, as far as any are: { NAME => value
+# }
 sub environment {
 	my ($self, $pid) = @_;
 	return {

@@ -90,7 +90,7 @@ sub _note_changes {
 	my ($self) = @_;
 	my $ev = $self->{ev};
 	$self->{changes}{ $ev->child($_) } = 1 for @{ $ev->of_kind(Tipme::KernelEvents::FORK) };
-	$self->{changes}{ $ev->tid($_) } = 1
+	$self->{changes}{ $ev->tid($_) }   = 1
 		for map { @{ $ev->of_kind($_) } } Tipme::KernelEvents::RENAME, Tipme::KernelEvents::EXEC;
 }
 

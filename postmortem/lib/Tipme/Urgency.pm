@@ -8,7 +8,7 @@ use strict;
 use warnings;
 no warnings 'portable';    # numbers of 64 bits
 
-my $DEADLINE = 255;    # priority in a record: SCHED_DEADLINE, the most urgent (abi/records.def)
+my $DEADLINE = 255;        # priority in a record: SCHED_DEADLINE, the most urgent (abi/records.def)
 
 # kept_by(STATES, CAME, NEXT): kernel priority, by the index of the switch that brought the thread
 # and that of the next one of its CPU, by which it leaves (undef: it stays)

@@ -16,10 +16,10 @@ our @EXPORT_OK = qw(is_unusual judge judge_stall totals no_input duration_text p
 my $NOTICE_NS = 100_000_000; # an answer to a key or a click that comes sooner seems to come at once
 my $MOTION_NS = 75_000_000;  # the pointer is watched all the time
 my $SLOW_NS   = 500_000_000; # one that takes longer is slow, even if it always is
-my $START_NS  = 2_000_000_000
-	;    # a start that takes longer is slow, where it is not known how long it usually takes
-my $START_MORE = 0.5;    # of its usual time: a start that takes so much longer is slow, ...
-my $ENOUGH     = 3;      # other responses that make a "usually"
+# a start that takes longer is slow, where it is not known how long it usually takes
+my $START_NS   = 2_000_000_000;
+my $START_MORE = 0.5;            # of its usual time: a start that takes so much longer is slow, ...
+my $ENOUGH     = 3;              # other responses that make a "usually"
 
 my %EVENT = (
 	key_press      => N__('a key press'),
@@ -38,13 +38,14 @@ my %WAIT_FOR_CPU =
 	map { $_ => 1 } qw(cpu-contention rt-starvation); # what has the CPU may be a crowd of processes
 my $OF_ONE_NAME =
 	0.6;    # of a kind: then the processes of that name are meant; else what they all come from
-my $NEARLY_ALL  = 0.95;             # of interrupts: then the others are not worth a word
-my $OF_ONE_TREE = 0.8;    # of the time: then what they all come from is named
+my $NEARLY_ALL  = 0.95;              # of interrupts: then the others are not worth a word
+my $OF_ONE_TREE = 0.8;               # of the time: then what they all come from is named
 my $OLD_NS      = 10_000_000_000;    # ns; a process that is older is a name that people know
-my $LIKELY      = 0.5;              # a verdict of which less is exact is likely, and says so
-my $LEAST       = 3;                # processes that make a crowd
-my $OFF         = 0.05
-	; # of the interval: what a part may be off by, as the laboratory allows it; what one has too much another has too little
+my $LIKELY      = 0.5;               # a verdict of which less is exact is likely, and says so
+my $LEAST       = 3;                 # processes that make a crowd
+# of the interval: what a part may be off by, as the laboratory allows it; what one has too much
+# another has too little
+my $OFF = 0.05;
 
 # duration_text(NS): "3.1 ms", "934 ms", "1.24 s"
 sub duration_text {
@@ -61,7 +62,8 @@ sub percent { my ($part, $all) = @_; return $all ? sprintf('%.0f', 100 * $part /
 
 sub event_words { return fill($EVENT{ $_[0] } // $EVENT{other}) }
 
-# What a stretch is made of: itself, or, where stretches of several kinds are told together, what each sort of them had.
+# What a stretch is made of: itself, or, where stretches of several kinds are told together, what
+# each sort of them had.
 sub _parts {
 	my ($p) = @_;
 	return $p->{mixed}
@@ -102,7 +104,9 @@ sub totals {
 	return { kinds => \%kind, states => \%state, blamed => \@blamed };
 }
 
-# judge(INTERVAL, \PATH, totals => those of it, client => thread, server => DisplaySource, parent => sub, ancestors => sub): { kind, sentence, blamed, share, share_ns, exact, confidence, second, head }
+# judge(INTERVAL, \PATH, totals => those of it, client => thread, server => DisplaySource, parent =>
+# sub, ancestors => sub): { kind, sentence, blamed, share, share_ns, exact, confidence, second, head
+# }
 sub judge {
 	my ($i, $path, %o) = @_;
 	my $t     = $o{totals} // totals($path);
@@ -192,16 +196,18 @@ sub _largest {
 
 # The kinds, the largest first. One as large as a sleep by one's own wish says what was different.
 sub _in_order {
-	my ($ns, $all) = @_;
+	my ($ns,  $all)   = @_;
 	my ($own, @kinds) = sort { $ns->{$b} <=> $ns->{$a} || $a cmp $b } keys %$ns;
 	my $near = $own eq 'timer-sleep' && @kinds && $kinds[0] ne 'unknown';
 	return ($own, @kinds) if !$near || $ns->{$own} - $ns->{ $kinds[0] } >= 2 * $OFF * $all;
 	return (shift @kinds, $own, @kinds);
 }
 
-# How sure it is that the first is the first: (1 where nothing that is plausible could change the order, down to 0.5 where it is a guess between two; the second, where it is
-# nearly as large). Each part may be off by $OFF of the interval, so the difference of two by twice that. What of the first is not exact may be the second's: then that has
-# more by it and the first has less; what is not exact of others, or not known, may be the second's, too.
+# How sure it is that the first is the first: (1 where nothing that is plausible could change the
+# order, down to 0.5 where it is a guess between two; the second, where it is nearly as large). Each
+# part may be off by $OFF of the interval, so the difference of two by twice that. What of the first
+# is not exact may be the second's: then that has more by it and the first has less; what is not
+# exact of others, or not known, may be the second's, too.
 sub _order {
 	my ($t, $path, $all, $group, $of, $other) = @_;
 	my %mine = map  { $_ => 1 } @{ $group->{members} };
@@ -318,14 +324,16 @@ sub _usually {
 		: '';
 }
 
-# Processes of one name that live long belong together only if one parent started them: daemons of several people do not.
+# Processes of one name that live long belong together only if one parent started them: daemons of
+# several people do not.
 sub _kin {
 	my ($b, $from) = @_;
 	my $old = defined $from && $b->{start_ns} && $b->{start_ns} < $from - $OLD_NS;
 	return ($b->{comm} // '?') . ($old ? " $b->{parent}" : '');
 }
 
-# Processes of the same name (and kin) are one group; the largest group is named, or, where many names have a part, the process that they all come from.
+# Processes of the same name (and kin) are one group; the largest group is named, or, where many
+# names have a part, the process that they all come from.
 sub _group {
 	my ($of, %o) = @_;
 	my (%g, $all);
@@ -365,7 +373,8 @@ sub _group {
 	};
 }
 
-# The process farthest from the first one below which (itself included) most of it happened: { pid, comm, members }
+# The process farthest from the first one below which (itself included) most of it happened: { pid,
+# comm, members }
 sub _tree {
 	my ($of, $all, $ancestors) = @_;
 	my %t;
@@ -418,7 +427,8 @@ sub _waiter {
 		? N__('the compositor (pid {pid})')
 		: N__('the X server (pid {pid})'), pid => $pid
 	) if $pid == $o->{server}{pid};
-# A process that took another name meanwhile (it was forked, and then ran another program) goes by the last one.
+  # A process that took another name meanwhile (it was forked, and then ran another program) goes by
+  # the last one.
 	my ($p) = reverse grep { $_->{pid} == $pid } @$path;
 	return fill(
 		N__('{comm} (pid {pid}), for which it waited,'),

@@ -12,8 +12,8 @@ use Tipme::Words   qw(N__ fill);
 sub why_not {
 	my ($d, $n) = @_;
 	my ($e) = grep { $_->{n} == $n } $d->events;
-	return fill(N__('There is no input event {n}'),           n => $n) if !$e;
-	return fill(N__('Event {n} belongs to the hot-key'),      n => $n) if $e->{chord};
+	return fill(N__('There is no input event {n}'),      n => $n) if !$e;
+	return fill(N__('Event {n} belongs to the hot-key'), n => $n) if $e->{chord};
 	return fill(
 		defined $e->{deliver_ns}
 		? N__('No answer is known to event {n}, {event}: nothing on the screen changed by it')
@@ -27,8 +27,7 @@ sub why_not {
 sub verdict {
 	my ($d, %o) = @_;
 	my $q = Tipme::Brought::quiet($d, $d->{kernel}->sampled);
-	return no_input(
-		fill(N__('{why}: `tipme events` lists them.'), why => why_not($d, $o{event})))
+	return no_input(fill(N__('{why}: `tipme events` lists them.'), why => why_not($d, $o{event})))
 		if defined $o{event};
 
 	# Samples would not have seen it; and where one did, the sentence has named it already.

@@ -33,8 +33,8 @@ sub left_out {
 	my ($what, $names, @drawn) = @_;
 	my %drawn = map  { $_ => 1 } @drawn;
 	my @left  = grep { !$drawn{$_} } @$names or return;
-	Test::More->builder->skip("$what not drawn for this commit; TIPME_TEST_ALL=1 has all: "
-			. join ', ', @left);
+	Test::More->builder->skip(
+		"$what not drawn for this commit; TIPME_TEST_ALL=1 has all: " . join ', ', @left);
 	return;
 }
 

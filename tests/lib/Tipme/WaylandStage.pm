@@ -201,9 +201,9 @@ sub press {
 	return;
 }
 
-# said(PATTERN): how many lines of what the compositor says match; of lines in a row with the same in
-# the pattern's first group one. Only what is new is read: beside a film that is much, and who types
-# asks again and again.
+# said(PATTERN): how many lines of what the compositor says match; of lines in a row with the same
+# in the pattern's first group one. Only what is new is read: beside a film that is much, and who
+# types asks again and again.
 sub said {
 	my ($self, $pattern) = @_;
 	my $c = $self->{said}{$pattern} //= { at => 0, n => 0, last => '' };

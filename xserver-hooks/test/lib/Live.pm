@@ -18,7 +18,7 @@ use Tipme::Typist;
 
 our @EXPORT =
 	qw(build need hooks peer_start rundir wait_for records input_records settled await only xterm
-		finish);
+	finish);
 
 # What will come is waited for as long as a machine may take that others keep busy; only a hang is
 # meant to reach it.
@@ -156,8 +156,10 @@ sub only {
 sub xterm {
 	my ($display, $command, @args) = @_;
 	my $ready = $display->dir . "/ready-$$-" . scalar @started;
-	my $pid   = $display->spawn('xterm', '-geometry', '250x80+0+0', @args, '-e', '/bin/sh', '-c',
-		"touch $ready; $command");
+	my $pid   = $display->spawn(
+		'xterm', '-geometry', '250x80+0+0', @args, '-e', '/bin/sh', '-c',
+		"touch $ready; $command"
+	);
 	push @started, $pid;
 	await(sub { -e $ready }) or croak 'xterm does not start: see ' . $display->dir . '/clients.log';
 	sleep 0.5;

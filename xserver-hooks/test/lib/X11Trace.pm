@@ -24,12 +24,15 @@ sub new {
 	my ($class, $x) = @_;
 	# Numbers of servers are small; of ours no other server has the like.
 	my $number = 10_000 + 100 * substr($x->display, 1) + $count++;
-	my $self   = bless { x => $x, number => $number, socket => "/tmp/.X11-unix/X$number",
-		out => $x->dir . "/x11trace-$number" }, $class;
+	my $self   = bless {
+		x   => $x, number => $number, socket => "/tmp/.X11-unix/X$number",
+		out => $x->dir . "/x11trace-$number"
+	}, $class;
 	unlink $self->{socket};
-	$self->{pid} =
-		$x->spawn(program(), '-n', '-b', '-s', '-m', 1, '-d', $x->display, '-D', ":$number", '-o',
-		$self->{out});
+	$self->{pid} = $x->spawn(
+		program(), '-n', '-b', '-s', '-m', 1, '-d', $x->display, '-D', ":$number", '-o',
+		$self->{out}
+	);
 	await(sub { _listens($self->{socket}) })
 		or croak 'x11trace does not listen: see ' . $x->dir . '/clients.log';
 	return $self;
@@ -122,8 +125,10 @@ sub _error {
 		$said =~ /^([0-9a-f]{4}):Error (\d+)=.*: major=(\d+), minor=(\d+), bad=/
 		or return;
 	push @{ $client->{answers} },
-		{ sequence => hex $sequence, bytes => 32, error => $error, major => $major,
-		minor => $minor };
+		{
+		sequence => hex $sequence, bytes => 32, error => $error, major => $major,
+		minor    => $minor
+		};
 	return 1;
 }
 
@@ -134,8 +139,10 @@ sub _event {
 		or return;
 	my ($follow) = $said =~ /(?:^|[ :])Event (?:Graphics)?Expos[ue].*? count=0x([0-9a-f]+)/;
 	push @{ $client->{events} },
-		{ type => $type, follow => hex($follow // 0),
-		motion => $said =~ /[ -](?:Device)?Motion(?:Notify)?\(\d/ ? 1 : 0 };
+		{
+		type   => $type, follow => hex($follow // 0),
+		motion => $said =~ /[ -](?:Device)?Motion(?:Notify)?\(\d/ ? 1 : 0
+		};
 	return 1;
 }
 

@@ -99,8 +99,10 @@ sub event {
 sub mark {
 	my ($self) = @_;
 	my ($CHANGE_PROPERTY, $CUT_BUFFER0, $STRING) = (18, 9, 31);
-	$self->request($CHANGE_PROPERTY, 0, $self->root, $CUT_BUFFER0, $STRING,
-		\$self->pack('CxxxLA4', 8, 4, 'mark'));
+	$self->request(
+		$CHANGE_PROPERTY, 0, $self->root, $CUT_BUFFER0, $STRING,
+		\$self->pack('CxxxLA4', 8, 4, 'mark')
+	);
 	$self->sync;
 	return;
 }
@@ -124,7 +126,8 @@ sub window {
 		),
 		0,
 		$back_pixel | $override_redirect | $event_mask,
-		0xffffff, 1,
+		0xffffff,
+		1,
 		0xf | 1 << 15
 	);
 	$self->request(CREATE_GC, 0, $gc, $w, 1 << 2, $opt{color} // 0x4080c0);

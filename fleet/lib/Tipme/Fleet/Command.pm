@@ -152,9 +152,10 @@ sub _ingest {
 	put("$did->{refused} in ", one_line("$args[0]/refused"), ", each with the reason beside it\n")
 		if $did->{refused};
 	put("$did->{young} may still be on the way: they are taken next time\n") if $did->{young};
-	put("$did->{stuck} stay in ", one_line($args[0]),
-		": this user cannot read them, or cannot put them where they belong\n")
-		if $did->{stuck};
+	put(
+		"$did->{stuck} stay in ", one_line($args[0]),
+		": this user cannot read them, or cannot put them where they belong\n"
+	) if $did->{stuck};
 	return $did->{refused} || $did->{stuck} ? 2 : 0;
 }
 

@@ -124,9 +124,10 @@ sub _make {
 	my ($self, $table) = @_;
 	$self->{dbh}->do($_) for $self->_statements($table);
 	return if !$self->{pg};
-	$self->_add_share($table, $_,
-		"PARTITION OF $table FOR VALUES WITH (MODULUS $SHARES, REMAINDER $_)")
-		for 0 .. $SHARES - 1;
+	$self->_add_share(
+		$table, $_,
+		"PARTITION OF $table FOR VALUES WITH (MODULUS $SHARES, REMAINDER $_)"
+	) for 0 .. $SHARES - 1;
 	my ($known) =
 		$self->{dbh}
 		->selectrow_array(q(SELECT count(*) FROM pg_roles WHERE rolname = 'tipme_fleet_writer' )

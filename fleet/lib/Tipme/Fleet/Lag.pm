@@ -158,7 +158,7 @@ sub signature {
 # wrote. Dies by a sentence.
 sub of_presence {
 	my ($file, %o) = @_;
-	my $p    = _small($file, $MAX_PRESENCE, %o);
+	my $p = _small($file, $MAX_PRESENCE, %o);
 	my ($week) = _week($file, $p);
 	my $hours =
 		   defined $p->{hours}
@@ -200,7 +200,7 @@ sub _small {
 # Dies by a sentence.
 sub of_counts {
 	my ($file, %o) = @_;
-	my $p    = _small($file, $MAX_COUNTS, %o);
+	my $p = _small($file, $MAX_COUNTS, %o);
 	my ($week, $time) = _week($file, $p);
 	die "$file: says of which profile it is by no number\n"
 		if ref $p->{profile} || ($p->{profile} // '') !~ /\A[0-9a-f]{16}\z/;

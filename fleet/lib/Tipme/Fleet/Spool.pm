@@ -50,7 +50,7 @@ sub take {
 	my (%sum, %stuck, $failed);
 	for my $pipe (@pipes) {
 		while (my $line = readline $pipe) {
-			if    ($line =~ /\Astuck (.*)/)    { $stuck{$1} = 1 }
+			if    ($line =~ /\Astuck (.*)/)   { $stuck{$1} = 1 }
 			elsif ($line =~ /\A(\w+) (\d+)$/) { $sum{$1} += $2 }
 			elsif ($line =~ /\Adied (.*)/)    { $failed //= $1 }
 		}
@@ -81,7 +81,7 @@ sub _start {
 sub _work {
 	my ($self, $n) = @_;
 	$self->{db} = Tipme::Fleet::Database->open($self->{database}, write => 1);
-	my %did = ((map { $_ => 0 } @COUNTED), stuck => {});
+	my %did   = ((map { $_ => 0 } @COUNTED), stuck => {});
 	my @names = $self->_names;
 	# Workers begin at different places, so that they seldom want the same file.
 	push @names, splice @names, 0, int(@names * $n / $self->{jobs});

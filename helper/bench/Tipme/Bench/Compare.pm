@@ -22,8 +22,7 @@ sub compare {
 	my @names =
 		grep { $of_b->{$_} } map { $_->{name} } grep { $of_a->{ $_->{name} } } @{ $of_a->{''} };
 	my $margin = $o{margin} // 0.05;
-	return
-		grep { defined $_->{ratio} }
+	return grep { defined $_->{ratio} }
 		map { _row($of_a->{$_}, $of_b->{$_}, scalar @names, $margin) } @names;
 }
 
@@ -69,8 +68,10 @@ sub _changes {
 	my ($ca, $cb) = map { counters_of($_) } @tasks;
 	my @counters = map { { counter => $_, a => $ca->{$_}, b => $cb->{$_} } }
 		grep { defined $cb->{$_} } sort keys %$ca;
-	return (parts => \@rows, parts_from => $told ? $p[0]{from} : 'accounting',
-		counters => \@counters);
+	return (
+		parts    => \@rows, parts_from => $told ? $p[0]{from} : 'accounting',
+		counters => \@counters
+	);
 }
 
 sub _kinds {
@@ -86,7 +87,8 @@ sub _kinds {
 # sentence(ROW): one, with the part that explains most of the difference where there is one.
 sub sentence {
 	my ($r) = @_;
-	my $range = defined $r->{least}
+	my $range =
+		defined $r->{least}
 		? sprintf '%.2f to %.2f', @$r{qw(least most)}
 		: 'too few rounds to bound it';
 	return "$r->{name}: no difference is shown; B takes "
@@ -95,14 +97,18 @@ sub sentence {
 	my $times =
 		$r->{differs} > 0
 		? sprintf('%.2f times as long in B (%s)', $r->{ratio}, $range)
-		: sprintf('%.2f times as long in A (%.2f to %.2f)', 1 / $r->{ratio}, 1 / $r->{most},
-		1 / $r->{least});
+		: sprintf(
+		'%.2f times as long in A (%.2f to %.2f)', 1 / $r->{ratio}, 1 / $r->{most},
+		1 / $r->{least}
+		);
 	my $why = _why($r);
 	return "$r->{name} takes $times" . (defined $why ? ": $why." : '.');
 }
 
-my %WORDS = (user => 'its own code', kernel => 'work in the kernel', interrupt => 'interrupts',
-	runnable => 'waiting for a CPU', blocked => 'sleeping', absent => 'not there');
+my %WORDS = (
+	user     => 'its own code',      kernel  => 'work in the kernel', interrupt => 'interrupts',
+	runnable => 'waiting for a CPU', blocked => 'sleeping',           absent    => 'not there'
+);
 
 # part_words(PART): "runnable: hog had the CPU" as people say it
 sub part_words {

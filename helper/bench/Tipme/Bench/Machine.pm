@@ -74,7 +74,8 @@ sub _mitigations {
 sub _file_system {
 	my ($folder) = @_;
 	my ($best, $kind) = ('', '');
-	my $real = defined $folder
+	my $real =
+		defined $folder
 		? readlink("/proc/self/fd/" . _open_fd($folder)) // $folder
 		: return '';
 	for (split /\n/, _text('/proc/self/mountinfo')) {

@@ -128,8 +128,10 @@ sub _parts {
 		my ($from, $to) = (max($i->{from}, $r->{from_ns}), min($i->{to}, $r->{to_ns}));
 		next if $to <= $from;
 		if ($i->{kind} eq 'running') {
-			my $irq = min($to - $from,
-				_share(sum0(@$i{qw(irq_ns softirq_ns)}), $to - $from, $i->{to} - $i->{from}));
+			my $irq = min(
+				$to - $from,
+				_share(sum0(@$i{qw(irq_ns softirq_ns)}), $to - $from, $i->{to} - $i->{from})
+			);
 			$ns{interrupt} += $irq;
 			$ran += $to - $from - $irq;
 		} elsif ($i->{kind} eq 'runnable') {
@@ -174,14 +176,14 @@ sub _others {
 # Whoever waits for a child process to end waits for what that one does meanwhile.
 sub _slept {
 	my ($self, $ns, $states, $threads, $i, $from, $to) = @_;
-	my ($reason, $tid) = $self->_reason($states, $threads, $i);
-	my ($left, $begin) = ($to - $from, 'blocked: waiting for a child process to end: ');
+	my ($reason, $tid)   = $self->_reason($states, $threads, $i);
+	my ($left,   $begin) = ($to - $from, 'blocked: waiting for a child process to end: ');
 	my $child;
 	$child = $threads->at($tid, $to) if $tid && $reason && $reason->{code} eq 'wait-child';
 	# Whoever ended it may have been another of its threads.
 	my $name = $child ? $threads->at($child->{pid}, $to)->{comm} : undef;
 	for my $c ($child ? @{ $states->intervals($child->{pid}) } : ()) {
-		my $did = $self->_child_did($states, $threads, $c) // next;
+		my $did  = $self->_child_did($states, $threads, $c) // next;
 		my $took = min($c->{to}, $to) - max($c->{from}, $from);
 		next if $took <= 0;
 		$ns->{"$begin$name $did"} += $took;
@@ -195,7 +197,7 @@ sub _child_did {
 	my ($self, $states, $threads, $c) = @_;
 	return 'was running'      if $c->{kind} eq 'running';
 	return 'waited for a CPU' if $c->{kind} eq 'runnable';
-	return if $c->{kind} ne 'blocked';
+	return                    if $c->{kind} ne 'blocked';
 	my ($reason) = $self->_reason($states, $threads, $c);
 	return $reason ? 'was ' . Tipme::Reason::words($reason->{code}) : 'slept';
 }

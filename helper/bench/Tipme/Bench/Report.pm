@@ -21,8 +21,10 @@ my @KINDS = qw(user kernel interrupt runnable blocked);
 my @COUNTERS = qw(cycles instructions cache-misses dtlb-misses page-faults context-switches);
 # Table VII of the paper, seconds: NetBSD, Windows NT, Windows. Its Wish was a tour of widgets, its
 # Ghostscript drew 13 pages, its web server answered 1,024 requests.
-my %IN_1996 = ('app-tk' => [ 7.05, 14.94, 18.95 ], 'app-ghostscript' => [ 16.92, 9.30, 20.32 ],
-	'app-web' => [ 45.56, 83.33, 52.22 ]);
+my %IN_1996 = (
+	'app-tk'  => [ 7.05,  14.94, 18.95 ], 'app-ghostscript' => [ 16.92, 9.30, 20.32 ],
+	'app-web' => [ 45.56, 83.33, 52.22 ]
+);
 
 # count_text(COUNT): of a counter, per reference
 sub count_text {
@@ -77,8 +79,10 @@ sub worst_text {
 	return sprintf '%s: the worst repeat took %s, %s more than the middle one: %s.%s', $t->{name},
 		time_text($w->{to_ns} - $w->{from_ns}),
 		time_text($w->{excess_ns}),
-		join('; ',
-		map { time_text($_->{ns}) . ' ' . Tipme::Bench::Compare::part_words($_->{part}) } @more)
+		join(
+		'; ',
+		map { time_text($_->{ns}) . ' ' . Tipme::Bench::Compare::part_words($_->{part}) } @more
+		)
 		|| 'no part alone',
 		defined $w->{verdict} ? " Verdict: $w->{verdict}" : '';
 }
@@ -101,9 +105,8 @@ sub _done {
 
 sub _missing {
 	my ($run) = @_;
-	return
-		map  { [ $_->{name}, $_->{unavailable} // $_->{failed} ] }
-		grep { defined($_->{unavailable}       // $_->{failed}) } @{ $run->{tasks} };
+	return map { [ $_->{name}, $_->{unavailable} // $_->{failed} ] }
+		grep   { defined($_->{unavailable}       // $_->{failed}) } @{ $run->{tasks} };
 }
 
 sub _seconds_of { my ($t) = @_; return median(round_values($t)) * $t->{references} / 1e9 }
@@ -112,8 +115,10 @@ sub _beside_1996 {
 	my ($run) = @_;
 	return map {
 		my $t = $_;
-		[ $t->{name}, (map { sprintf '%.2f s', $_ } @{ $IN_1996{ $t->{name} } }),
-			sprintf('%.2f s', _seconds_of($t)) ]
+		[
+			$t->{name}, (map { sprintf '%.2f s', $_ } @{ $IN_1996{ $t->{name} } }),
+			sprintf('%.2f s', _seconds_of($t))
+		]
 	} grep { $IN_1996{ $_->{name} } } _done($run);
 }
 
@@ -128,12 +133,12 @@ sub text_report {
 		defined $run->{recorder}
 		? "parts by the recorder ($run->{recorder}): $run->{told} of $run->{repeated} repeats\n"
 		: "no recorder ran: parts by the kernel's accounting; who had the CPU and what sleeps were "
-			. "for is not known\n";
+		. "for is not known\n";
 	$text .= "\n" . table([ \@HEAD, map { _row($_) } _done($run) ], 'lrlrrrrrrl');
-	$text .=
-		"\nper reference, without what an empty repeat counts:\n"
-		. table([ [ 'task', @COUNTERS ], map { _counter_row($_) } _done($run) ],
-		'l' . 'r' x @COUNTERS);
+	$text .= "\nper reference, without what an empty repeat counts:\n" . table(
+		[ [ 'task', @COUNTERS ], map { _counter_row($_) } _done($run) ],
+		'l' . 'r' x @COUNTERS
+	);
 	my @old = _beside_1996($run);
 	$text .= "\n" . table([ \@HEAD_1996, @old ], 'lrrrr') if @old;
 	$text .= "\n$_->[0]: not available: $_->[1]\n" for _missing($run);
@@ -147,20 +152,26 @@ sub _memory_series {
 	my %unit   = (K => 1024, M => 2**20);
 	my @points = map {
 		$_->{name} =~ m{\A$task/(\d+)([KM]?)\z}
-			? [ $1 * ($unit{$2} // 1) / 1024, median(round_values($_)),
-			median_interval(round_values($_)) ]
+			? [
+			$1 * ($unit{$2} // 1) / 1024, median(round_values($_)),
+			median_interval(round_values($_))
+			]
 			: ()
 	} _done($run);
 	return () if @points < 2;
 	my @whiskers = map { defined $_->[2] && $_->[2] > 0 ? [ @$_[ 0, 2, 3 ] ] : () } @points;
-	return { name => $name, kind => 'line', points => [ map { [ @$_[ 0, 1 ] ] } @points ],
-		@whiskers ? (whiskers => \@whiskers) : () };
+	return {
+		name => $name, kind => 'line', points => [ map { [ @$_[ 0, 1 ] ] } @points ],
+		@whiskers ? (whiskers => \@whiskers) : ()
+	};
 }
 
 sub _memory_chart {
 	my ($run) = @_;
-	my @series = (_memory_series($run, 'memory-access', 'each 128 bytes'),
-		_memory_series($run, 'memory-chase', 'in no order'));
+	my @series = (
+		_memory_series($run, 'memory-access', 'each 128 bytes'),
+		_memory_series($run, 'memory-chase',  'in no order')
+	);
 	return if !@series;
 	return {
 		title  => 'Memory access time', subtitle => $run->{facts}{processor} // '',
@@ -276,8 +287,10 @@ sub _ratios {
 	my @whiskers =
 		map { defined $rows->[$_]{least} ? [ $_, @{ $rows->[$_] }{qw(least most)} ] : () } @at;
 	return @at
-		? { name => $name, kind => 'points', points => [ map { [ $_, $rows->[$_]{ratio} ] } @at ],
-		@whiskers ? (whiskers => \@whiskers) : () }
+		? {
+		name => $name, kind => 'points', points => [ map { [ $_, $rows->[$_]{ratio} ] } @at ],
+		@whiskers ? (whiskers => \@whiskers) : ()
+		}
 		: ();
 }
 
@@ -285,8 +298,10 @@ sub _ratios {
 sub html_report {
 	my (@runs) = @_;
 	my @parts = map { _html_of($_) } @runs;
-	return Tipme::Page::page('tipme bench', [ '', '<h1>tipme bench: where the time went</h1>' ],
-		@parts);
+	return Tipme::Page::page(
+		'tipme bench', [ '', '<h1>tipme bench: where the time went</h1>' ],
+		@parts
+	);
 }
 
 sub _html_of {
@@ -309,12 +324,16 @@ sub _html_of {
 	my @old = _beside_1996($run);
 	push @parts, [ 'Applications, beside 1996', Tipme::Page::table(\@HEAD_1996, @old) ] if @old;
 	push @parts,
-		[ 'Counts of one reference',
-		Tipme::Page::table([ 'task', @COUNTERS ], map { _counter_row($_) } @done) ];
+		[
+		'Counts of one reference',
+		Tipme::Page::table([ 'task', @COUNTERS ], map { _counter_row($_) } @done)
+		];
 	my @worst = grep {defined} map { worst_text($_) } @done;
 	push @parts,
-		[ 'The worst repeats',
-		'<ul>' . join('', map { '<li>' . Tipme::Page::text($_) . '</li>' } @worst) . '</ul>' ]
+		[
+		'The worst repeats',
+		'<ul>' . join('', map { '<li>' . Tipme::Page::text($_) . '</li>' } @worst) . '</ul>'
+		]
 		if @worst;
 	my @missing = _missing($run);
 	push @parts, [ 'Not available', Tipme::Page::table([], @missing) ] if @missing;

@@ -86,8 +86,10 @@ sub _repeat {
 	return 0 if $r->{to_ns} < $r->{from_ns} || ref $r->{counters} ne 'HASH';
 	return 0 if grep { !_number($_) } values %{ $r->{counters} };
 	return 0
-		if !_list($r->{parts},
-		sub { ref $_[0] eq 'HASH' && _number($_[0]{ns}) && _text($_[0]{kind}) });
+		if !_list(
+		$r->{parts},
+		sub { ref $_[0] eq 'HASH' && _number($_[0]{ns}) && _text($_[0]{kind}) }
+		);
 	return sum0(map { $_->{ns} } @{ $r->{parts} }) == $r->{to_ns} - $r->{from_ns};
 }
 
@@ -157,8 +159,10 @@ sub counters_of {
 	for my $r (typical($t)) {
 		for (keys %{ $r->{counters} }) { $sum{$_} += $r->{counters}{$_}; $n{$_}++ }
 	}
-	return { map { $_ => ($sum{$_} / $n{$_} - ($t->{empty}{$_} // 0)) / $t->{references} }
-			keys %sum };
+	return {
+		map { $_ => ($sum{$_} / $n{$_} - ($t->{empty}{$_} // 0)) / $t->{references} }
+			keys %sum
+	};
 }
 
 1;

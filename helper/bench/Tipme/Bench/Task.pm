@@ -34,7 +34,8 @@ sub once {
 	close $out;
 	$self->{pid} = $pid;
 	my @lines = map {
-		eval { Cpanel::JSON::XS::decode_json($_) } // ()
+		eval { Cpanel::JSON::XS::decode_json($_) }
+			// ()
 	} readline $in;
 	$self->end;
 	my $end =

@@ -24,11 +24,11 @@ sub check {
 	_comm($pid) ne 'Xwayland'
 		or die
 		"$display is Xwayland, where injected keys reach only some programs: run it without "
-			. "--here\n";
+		. "--here\n";
 	eval { require X11::Protocol; require X11::Protocol::Ext::XTEST; 1 }
 		or die
 		"X11::Protocol, which presses the keys, is not here: install Debian's libx11-protocol-perl "
-			. "and libx11-protocol-other-perl\n";
+		. "and libx11-protocol-other-perl\n";
 	return;
 }
 
@@ -62,7 +62,7 @@ sub _start_recorder {
 	$status->{owner} == $>
 		or die
 		"the episodes of this recorder belong to user $status->{owner}: stop it, and start it with "
-			. "sudo from your own account\n";
+		. "sudo from your own account\n";
 	@$self{qw(library source)} = @$status{qw(library source)};
 	$self->{recorder_says} =
 		"the recorder that runs already (tipmed $status->{pid}, source $status->{source})\n";
@@ -97,7 +97,7 @@ sub _start_observer {
 	my ($program) = grep { defined && -x } $self->{observers}->@*;
 	$program // die
 		"the X server has no hooks, and tipme-x-observer is not here to observe it: see 'tipme "
-			. "doctor'\n";
+		. "doctor'\n";
 	my $pid = $self->{display}->spawn($program);
 	$self->at_end(sub { kill 'TERM', $pid; waitpid $pid, 0 });
 	return;
@@ -106,9 +106,8 @@ sub _start_observer {
 sub await_server {
 	my ($self) = @_;
 	for (1 .. 600) { return if $self->_joined; sleep 0.1 }
-	die
-		"the X server of $ENV{DISPLAY} did not join the recorder within a minute: see 'tipme "
-			. "doctor'\n";
+	die "the X server of $ENV{DISPLAY} did not join the recorder within a minute: see 'tipme "
+		. "doctor'\n";
 }
 
 # Keys go to whoever has the focus, so our terminal is given it, and the typist stops when it loses

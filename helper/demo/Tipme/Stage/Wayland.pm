@@ -5,9 +5,9 @@ package Tipme::Stage::Wayland;
 use strict;
 use warnings;
 use parent 'Tipme::Stage';
-use Carp             qw(croak);
-use POSIX            qw(WNOHANG);
-use Time::HiRes      qw(clock_gettime sleep time CLOCK_MONOTONIC);
+use Carp        qw(croak);
+use POSIX       qw(WNOHANG);
+use Time::HiRes qw(clock_gettime sleep time CLOCK_MONOTONIC);
 use Tipme::Stage;
 
 use constant PATIENCE_S => Tipme::Stage::PATIENCE_S;
@@ -53,8 +53,10 @@ sub pid { return $_[0]{server_pid} }
 
 sub env {
 	my ($self) = @_;
-	return (XDG_RUNTIME_DIR => $self->{session}, HOME => $self->{session},
-		defined $self->{socket} ? (WAYLAND_DISPLAY => $self->{socket}) : ());
+	return (
+		XDG_RUNTIME_DIR => $self->{session}, HOME => $self->{session},
+		defined $self->{socket} ? (WAYLAND_DISPLAY => $self->{socket}) : ()
+	);
 }
 
 sub stop {
@@ -70,8 +72,10 @@ sub spawn {
 	my $pid = fork // croak "fork: $!";
 	return $pid if $pid;
 	$SIG{$_} = 'DEFAULT' for qw(INT TERM HUP PIPE CHLD);
-	%ENV = (PATH => $ENV{PATH}, LANG => 'C.UTF-8', WLR_BACKENDS => 'headless',
-		WLR_RENDERER => 'pixman', WLR_LIBINPUT_NO_DEVICES => 1, $self->env);
+	%ENV = (
+		PATH         => $ENV{PATH}, LANG => 'C.UTF-8',            WLR_BACKENDS => 'headless',
+		WLR_RENDERER => 'pixman',   WLR_LIBINPUT_NO_DEVICES => 1, $self->env
+	);
 	open STDIN,  '<',  '/dev/null';
 	open STDOUT, '>',  '/dev/null';
 	open STDERR, '>&', \*STDOUT;

@@ -13,7 +13,7 @@ use Tipme::Typist::Rhythm;
 # What keys that are pressed so do not go through, and an analysis of them therefore does not see.
 use constant SKIPS =>
 	'keys by XTEST begin in the X server: the interrupt, the kernel\'s input device and the '
-		. 'server\'s reading of it are left out';
+	. 'server\'s reading of it are left out';
 use constant RELATIVE => 1;    # of a motion
 use constant { SHIFT_KEYSYM => 0xffe1, LEVEL3_KEYSYM => 0xfe03, UNICODE => 0x01000000 };
 
@@ -46,9 +46,8 @@ sub new {
 sub connect_to_session {
 	my $display = $ENV{DISPLAY} // croak 'DISPLAY is not set: run it inside a session';
 	eval { require X11::Protocol; require X11::Auth; require X11::Protocol::Ext::XTEST; 1 }
-		or croak
-		"X11::Protocol is not here: install Debian's libx11-protocol-perl and "
-			. "libx11-protocol-other-perl";
+		or croak "X11::Protocol is not here: install Debian's libx11-protocol-perl and "
+		. "libx11-protocol-other-perl";
 	my $file = $ENV{XAUTHORITY} // ($ENV{HOME} // '') . '/.Xauthority';
 	my ($any) =
 		-r $file
@@ -79,8 +78,10 @@ sub _read_layout {
 
 sub unbound {
 	my ($self) = @_;
-	return $self->_stroke('unbound', $self->{unbound}
-			// croak 'the layout of this session has no key without a meaning');
+	return $self->_stroke(
+		'unbound',
+		$self->{unbound} // croak 'the layout of this session has no key without a meaning'
+	);
 }
 
 # window(): who had the focus when it began to type; a number, or a name where no window had it

@@ -13,7 +13,7 @@ use Tipme::Typist::Rhythm;
 
 use constant SKIPS =>
 	'keys by uinput begin in the kernel\'s input device: the interrupt of a real keyboard is left '
-		. 'out';
+	. 'out';
 # linux/uinput.h and linux/input-event-codes.h; the numbers of ioctls are those of x86-64
 use constant {
 	SET_EVBIT  => 0x40045564, SET_KEYBIT  => 0x40045565, SET_RELBIT => 0x40045566,

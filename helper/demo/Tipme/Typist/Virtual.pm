@@ -46,8 +46,10 @@ sub key {
 	croak "no key '$key': a character, or one of @{[ sort grep { length > 1 } keys %KEYSYM ]}"
 		if !defined $name && length $key != 1;
 	my $hold = int($o{hold_ms} // 1000 * $self->{rhythm}->hold_s);
-	return $self->_typed($key,
-		defined $name ? ('-P', $name, '-s', $hold, '-p', $name) : ('--', $key));
+	return $self->_typed(
+		$key,
+		defined $name ? ('-P', $name, '-s', $hold, '-p', $name) : ('--', $key)
+	);
 }
 
 sub chord {

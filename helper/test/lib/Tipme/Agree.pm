@@ -89,8 +89,10 @@ sub read_perf {
 			/^\s*(\d+)\s+\[(\d+)\]\s+(\d+)\.(\d+):\s+(?:\w+:)?([\w-]+):\s*(.*)/
 			or next;
 		push @{ $e{$event} },
-			{ tid => $tid, cpu => $cpu + 0, ns => $s * 1e9 + $ns, event => $event,
-			text => " $text" };
+			{
+			tid  => $tid, cpu => $cpu + 0, ns => $s * 1e9 + $ns, event => $event,
+			text => " $text"
+			};
 	}
 	return \%e;
 }

@@ -17,8 +17,10 @@ use constant FINE_US => 25;
 # Of a result of tipme latency.
 sub of_stage {
 	my ($r, $cpu, $stage) = @_;
-	return [ map { @{ $_->{buckets} } }
-			grep { $_->{cpu} == $cpu && $_->{stage} eq $stage } @{ $r->{stages} } ];
+	return [
+		map  { @{ $_->{buckets} } }
+		grep { $_->{cpu} == $cpu && $_->{stage} eq $stage } @{ $r->{stages} }
+	];
 }
 
 # Of the histogram that cyclictest -h prints: a line for each microsecond, with a column for each of
@@ -39,7 +41,9 @@ sub of_rtla {
 	my ($head)  = $table =~ /^(Index.*)$/m or return [];
 	my @columns = split ' ', $head;
 	my ($i)     = grep { $columns[$_] eq $column } 0 .. $#columns or return [];
-	my @rows    = map { [ map { $_ + 0 } (split)[ 0, $i ] ] } $table =~ /^\d.*$/mg;
+	my @rows    = map {
+		[ map { $_ + 0 } (split)[ 0, $i ] ]
+	} $table =~ /^\d.*$/mg;
 	my ($over) = $table =~ /^over:(.*)$/m ? (split ' ', $1)[ $i - 1 ] : 0;
 	push @rows, [ $rows[-1][0] + 1, $over ] if @rows && $over;
 	return \@rows;
@@ -71,8 +75,10 @@ sub alike {
 	diag "$what, quartiles and 95th percentile: ours @$o us, $who @$t us";
 	for ([ 1, 'medians' ], [ 3, '95th percentiles' ]) {
 		my ($i, $name) = @$_;
-		ok($o->[$i] < 4 * ($t->[$i] + FINE_US) && $t->[$i] < 4 * ($o->[$i] + FINE_US),
-			"$what: the $name are of the same order, ours and ${who}'s");
+		ok(
+			$o->[$i] < 4 * ($t->[$i] + FINE_US) && $t->[$i] < 4 * ($o->[$i] + FINE_US),
+			"$what: the $name are of the same order, ours and ${who}'s"
+		);
 	}
 	return;
 }

@@ -40,7 +40,8 @@ sub soak {
 	my $self = bless {
 		%how, d => $d, pid => $d->pid, presses => 0, stops => 0, memory => [],
 		records => [], bad => {}
-	};
+		},
+		__PACKAGE__;
 	# A short one has as many presses as it takes to see anything.
 	$self->{every} = max(5, min($how{every}, $seconds / FIRST_PRESSES));
 	my $begin = time;

@@ -24,7 +24,7 @@ sub public {
 	my $public = "$dir/public";
 	for my $program (
 		qw(helper/agent/tipme-agent helper/agent/tipme-dialog helper/xclient/tipme-x-observer
-			helper/cli/tipme)
+		helper/cli/tipme)
 		)
 	{
 		next if !-e "$BUILD/$program";
@@ -60,8 +60,10 @@ sub command {
 # press(DISPLAY, KEYCODE ...): goes down in this order, up in the other
 sub press {
 	my ($x, @codes) = @_;
-	command($x, 'xdotool', (map { ('keydown', $_) } @codes),
-		(map { ('keyup', $_) } reverse @codes));
+	command(
+		$x, 'xdotool', (map { ('keydown', $_) } @codes),
+		(map { ('keyup', $_) } reverse @codes)
+	);
 	return;
 }
 
@@ -74,9 +76,10 @@ sub start_agent {
 	local $ENV{LOG} = $log;
 	delete local @ENV{qw(DBUS_SESSION_BUS_ADDRESS XDG_RUNTIME_DIR)} if !$x->{bus};
 	local $ENV{HOME} = $x->{dir};
-	my $pid =
-		$x->spawn('sh', '-c', 'exec "$0" "$@" >>"$LOG" 2>&1', "$public/helper/agent/tipme-agent",
-		@options);
+	my $pid = $x->spawn(
+		'sh', '-c', 'exec "$0" "$@" >>"$LOG" 2>&1', "$public/helper/agent/tipme-agent",
+		@options
+	);
 	wait_until(sub { -e $log });
 	return ($pid, $log);
 }

@@ -12,9 +12,8 @@ use JSON::PP   ();
 use Socket;
 use Time::HiRes qw(clock_gettime sleep CLOCK_MONOTONIC);
 
-our @EXPORT_OK =
-	qw(allowed_cpus complete gone load manifest own_run slurp tipme tipmed records_of
-		refusing_counters wait_until);
+our @EXPORT_OK = qw(allowed_cpus complete gone load manifest own_run slurp tipme tipmed records_of
+	refusing_counters wait_until);
 
 # What will come is waited for as long as a machine may take that others keep busy; only a hang is
 # meant to reach it.
@@ -31,8 +30,10 @@ sub new {
 	my ($class, %opt) = @_;
 	my $dir = tempdir('tipme-test-XXXXXX', TMPDIR => 1, CLEANUP => 1);
 	chmod 0755, $dir;
-	my $self = bless { dir => $dir, rundir => "$dir/run", library => "$dir/library", owner => $$,
-		args => $opt{args} // [] }, $class;
+	my $self = bless {
+		dir  => $dir, rundir => "$dir/run", library => "$dir/library", owner => $$,
+		args => $opt{args} // []
+	}, $class;
 	@ENV{qw(TIPME_RUNDIR TIPME_LIBRARY)} = @$self{qw(rundir library)};
 	delete $ENV{SUDO_UID};
 	return $self;
@@ -74,9 +75,11 @@ sub run_as_nobody_with {
 	}
 	local $ENV{TIPME_BUILDDIR} = $public;
 	my $set = join ',', '-all', map {"+$_"} @$capabilities;
-	return $self->run(@{ $self->{prefix} // [] }, 'setpriv', '--reuid=65534', '--regid=65534',
+	return $self->run(
+		@{ $self->{prefix} // [] }, 'setpriv',         '--reuid=65534',       '--regid=65534',
 		'--clear-groups',           "--inh-caps=$set", "--ambient-caps=$set", "--bounding-set=$set",
-		"$public/helper/cli/tipme", @args);
+		"$public/helper/cli/tipme", @args
+	);
 }
 
 # A system user that every system has, in place of the one that an installation makes.
@@ -86,8 +89,10 @@ sub system_user { return $> || !getpwnam 'daemon' ? () : 'daemon' }
 # stderr of `tipme start`.
 sub start {
 	my ($self, @args) = @_;
-	my @result = $self->run(@{ $self->{prefix} // [] }, tipme(), 'start',
-		(map { ('--user', $_) } system_user()), @{ $self->{args} }, @args);
+	my @result = $self->run(
+		@{ $self->{prefix} // [] },             tipme(),            'start',
+		(map { ('--user', $_) } system_user()), @{ $self->{args} }, @args
+	);
 	$self->{pid} = $self->status->{pid} if !$result[0];
 	return @result;
 }
@@ -218,7 +223,8 @@ sub whole {
 	my @pieces = _walk($file, \$bytes);
 	return (
 		{ source => $source, created_ns => $created, trigger_ns => $trigger, episode_id => $id },
-		@pieces);
+		@pieces
+	);
 }
 
 # The header of a record file and all its records, as the C printer shows them.

@@ -53,7 +53,7 @@ sub _done_meanwhile {
 			if !defined $tid
 			|| $ran <= $slept->{from}
 			|| $ran < $slept->{to} - $NS_PER_MS && !$self->_is_brought($states, $pid, $slept);
-		my $chain = $self->chain($states, $e);
+		my $chain    = $self->chain($states, $e);
 		my $segments = $chain->walk_once(
 			$tid, $e->{deliver_ns}, $ran,
 			unless => \&Tipme::Caused::SetGoing::by_a_timer
@@ -113,10 +113,8 @@ sub _partners {
 				&& $self->{rest}->waits_for_events($o, $_->{tid}, $_->{reason})
 		} $chain->waits;
 		$n{$_}++
-			for grep { !$seen{$_}++ } (
-				map { $_->{looks} ? () : $_->{pid} }
-					hops($self->{kernel}->threads, $o, $segments)
-			),
+			for grep { !$seen{$_}++ }
+			(map { $_->{looks} ? () : $_->{pid} } hops($self->{kernel}->threads, $o, $segments)),
 			$self->_asked_and_answered($o, $states, $t);
 	}
 	return \%n;
@@ -128,7 +126,7 @@ sub _asked_and_answered {
 	my ($self, $o, $states, $t) = @_;
 	my (%asked, %answered);
 	for my $w ($self->_wakings($o, $states, $o->{deliver_ns}, $t)) {
-		$asked{ $w->{whom} } = 1 if $w->{by} == $o->{pid};
+		$asked{ $w->{whom} }  = 1 if $w->{by} == $o->{pid};
 		$answered{ $w->{by} } = 1 if $w->{whom} == $o->{pid} && $asked{ $w->{by} };
 	}
 	return grep { $_ != $o->{pid} && $_ != $o->{server}{pid} } keys %answered;

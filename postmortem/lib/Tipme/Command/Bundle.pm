@@ -49,8 +49,7 @@ END
 
 my $ONLY_ALL = N__(
 	'no part of this episode gives the same verdict, so nothing was written: --all takes all of it, '
-		. 'and tells when each key was pressed; `tipme report` writes a text without records'
-);
+		. 'and tells when each key was pressed; `tipme report` writes a text without records');
 my $PROGRAMS = N__('It names programs and libraries that have a part in the problem.');
 my %TELLS    = (
 	path => [
@@ -61,7 +60,7 @@ my %TELLS    = (
 	],
 	interval => [
 		N__(
-			'This verdict rests on what all threads did, so the file has that, from 0.1 s '
+				  'This verdict rests on what all threads did, so the file has that, from 0.1 s '
 				. 'before the problem to 0.1 s after it. From it, times of other keys can be '
 				. 'found, and text can be guessed.'
 		),
@@ -69,7 +68,7 @@ my %TELLS    = (
 	],
 	seconds => [
 		N__(
-			'This verdict rests on what all threads did, so the file has that, from 1 s '
+				  'This verdict rests on what all threads did, so the file has that, from 1 s '
 				. 'before the problem to 0.5 s after it. From it, times of other keys can be '
 				. 'found, and text can be guessed.'
 		),
@@ -77,13 +76,13 @@ my %TELLS    = (
 	],
 	none => [
 		N__(
-			'Nothing was slow, so the file has no record of what programs did, and of no '
+				  'Nothing was slow, so the file has no record of what programs did, and of no '
 				. 'key. --all takes all of it, with the time of each key press.'
 		)
 	],
 	whole => [
 		N__(
-			'The file tells when each key was pressed, from which text can be guessed, and '
+				  'The file tells when each key was pressed, from which text can be guessed, and '
 				. 'which programs and libraries ran: give it only to people to whom you would '
 				. 'tell that.'
 		)

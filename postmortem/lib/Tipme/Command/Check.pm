@@ -17,8 +17,8 @@ use Tipme::Report::JSON;
 use Tipme::Verdict qw(duration_text event_words);
 use Tipme::Words   qw(N__ fill);
 
-my $LOOKED = 10;        # of the episodes after the problem, the newest so many
-my $MOST   = 64;        # episodes that may be named
+my $LOOKED = 10;             # of the episodes after the problem, the newest so many
+my $MOST   = 64;             # episodes that may be named
 my $HELP   = N__(<<'END');
 usage: tipme check EPISODE [AFTER ...] [--json]
 
@@ -42,9 +42,10 @@ sub run {
 	my ($o,     $exit) = options(\@args, $HELP, $MOST, 'json');
 	return $exit if !$o;
 	if (!@args) {
-		print STDERR encode('UTF-8',
-			fill(N__('tipme: check: no episode: name the one with the problem: see tipme list')))
-			. "\n";
+		print STDERR encode(
+			'UTF-8',
+			fill(N__('tipme: check: no episode: name the one with the problem: see tipme list'))
+		) . "\n";
 		return 64;
 	}
 	my ($dir, @after) = Tipme::Library->folders_of(@args);
@@ -57,10 +58,10 @@ sub run {
 	my $diagnosis = Tipme::Diagnosis->new($ep, baseline => $usual);
 	my $d         = $diagnosis->run;
 	my $problem   = Tipme::Cure::problem($diagnosis, $d)
-		or
-		die fill(N__('{id}: no press of a program was slow there: name an episode with a problem'),
-		id => $id)
-		. "\n";
+		or die fill(
+		N__('{id}: no press of a program was slow there: name an episode with a problem'),
+		id => $id
+		) . "\n";
 	my @before = Tipme::Cure::presses($problem, $diagnosis);
 	@after = _behind($id) if !@after;
 	my @presses = _presses_since($problem, $ep, @after);

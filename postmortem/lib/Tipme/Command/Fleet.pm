@@ -10,7 +10,7 @@ use POSIX              ();
 use Tipme::CommandLine qw(options replaceable said_yes table with_commas);
 use Tipme::Enrolment;
 use Tipme::Printable qw(put one_line);
-use Tipme::Words qw(N__ fill);
+use Tipme::Words     qw(N__ fill);
 
 my $USAGE_ERROR = 64;
 my %HELP        = (
@@ -202,7 +202,7 @@ sub _counts {
 			'llrrr'
 		),
 		one_line(
-			"the week of the profile, kernel $of->{kernel}, $of->{version}, "
+				  "the week of the profile, kernel $of->{kernel}, $of->{version}, "
 				. "and the number of this machine in $fleet"
 		),
 		"\n"

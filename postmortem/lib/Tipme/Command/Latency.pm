@@ -17,7 +17,7 @@ use Tipme::Words     qw(N__ fill);
 
 my %HELP        = Tipme::Latency::Help::texts();
 my $USAGE_ERROR = 64;
-my $OVER        = 2;    # exit status: over a threshold
+my $OVER        = 2;                                            # exit status: over a threshold
 my %SECONDS     = (s => 1, min => 60, h => 3600, d => 86400);
 my $NO_RESULT   = N__('name a result of `tipme latency record -o FILE`');
 my $WHICH =

@@ -14,8 +14,8 @@ use Tipme::Printable qw(put one_line shorten);
 use Tipme::Report::JSON;
 use Tipme::Words qw(N__ fill);
 
-my $NEWEST = 20;    # episodes: what a terminal shows
-my $WEEK_S = 7 * 86_400;    # s
+my $NEWEST = 20;             # episodes: what a terminal shows
+my $WEEK_S = 7 * 86_400;     # s
 my $HELP   = N__(<<'END');
 usage: tipme list [-n COUNT | --all | --week] [--json]
 

@@ -78,7 +78,7 @@ kernel's records behind it. FILE is EPISODE.json if not told. Without EPISODE, t
   tipme profile compare usual.json slow.json
 END
 
-my $OVER    = 2;    # exit status: over a limit
+my $OVER    = 2;                                               # exit status: over a limit
 my @KINDS   = qw(key button motion wheel touch);
 my $NO_KIND = N__('--kind {kind}: one of {kinds} is meant');
 

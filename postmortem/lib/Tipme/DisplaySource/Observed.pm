@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# An X server that was only observed from outside tells whole milliseconds, and nothing of its requests. Who woke whom when is
-# exact: it tells where in that millisecond things happened, and when the server was asked.
+# An X server that was only observed from outside tells whole milliseconds, and nothing of its
+# requests. Who woke whom when is exact: it tells where in that millisecond things happened, and
+# when the server was asked.
 package Tipme::DisplaySource::Observed;
 
 use strict;
@@ -9,12 +10,13 @@ no warnings 'portable';    # numbers of 64 bits
 use parent -norequire, 'Tipme::DisplaySource::X11';
 
 my $NS_PER_MS = 1_000_000;
-my $SLACK_NS  = 2 * $NS_PER_MS
-	;    # the server counts whole milliseconds, of a clock that may itself stand still for one
-my @BACK_NS = (100 * $NS_PER_MS, 10_000 * $NS_PER_MS)
-	; # so far before an event is looked when the server awoke for it: mostly, and where it had to wait
+# the server counts whole milliseconds, of a clock that may itself stand still for one
+my $SLACK_NS = 2 * $NS_PER_MS;
+# so far before an event is looked when the server awoke for it: mostly, and where it had to wait
+my @BACK_NS = (100 * $NS_PER_MS, 10_000 * $NS_PER_MS);
 
-# refine(EVENT): its delivery is where the server woke the client; wakeup_ns and asleep_ns: when the server awoke for it, and had fallen asleep
+# refine(EVENT): its delivery is where the server woke the client; wakeup_ns and asleep_ns: when the
+# server awoke for it, and had fallen asleep
 sub refine {
 	my ($self, $e) = @_;
 	return if $e->{refined}++ || !defined $e->{deliver_ns} || !$self->{kernel}->has_records;
@@ -33,7 +35,8 @@ sub refine {
 	return;
 }
 
-# A change that was only observed from outside happened while the server ran, somewhere in the millisecond that it named.
+# A change that was only observed from outside happened while the server ran, somewhere in the
+# millisecond that it named.
 sub asked_ns {
 	my ($self, $e, $d) = @_;
 	my $turn = $self->_turn_for($e, $d);
@@ -45,7 +48,8 @@ sub drawn_ns {
 	return $self->{kernel}->has_records ? $self->_turn_for($e, $d)->{to} : $d->{ts_ns};
 }
 
-# { from, to, asked } of the server's run in which it changed the screen; asked: when the client had woken it for that
+# { from, to, asked } of the server's run in which it changed the screen; asked: when the client had
+# woken it for that
 sub _turn_for {
 	my ($self, $e, $d) = @_;
 	return $self->{turns}{ $d->{nr} } //= $self->_turn($e, $d->{ts_ns});

@@ -70,8 +70,10 @@ sub _of_client {
 	my %there;
 	$self->{client} = [
 		map {
-			{ ts_ns => $_->[0], pid => $_->[1], client => $_->[1], state => 1, gone => 0,
-				file => $_->[3], nr => $_->[4] }
+			{
+				ts_ns => $_->[0], pid => $_->[1], client => $_->[1], state => 1, gone => 0,
+				file  => $_->[3], nr  => $_->[4]
+			}
 			}
 			grep { !$there{ $_->[1] }++ } @$from
 	];

@@ -20,8 +20,8 @@ my $HELD_NS   = 2_000_000_000;       # an input method makes text of a key withi
 my $TURN_NS   = 5 * $NS_PER_MS;      # what was sent is written within this
 my $LATE_NS   = 100 * $NS_PER_MS;    # one that was stopped comes to what it missed within this
 my $REST_NS   = 100 * $NS_PER_MS;    # a compositor that sleeps for so long has nothing to paint
-my @BACK_NS   = (100 * $NS_PER_MS, 10_000 * $NS_PER_MS)
-	;    # so far before an event is looked when the compositor awoke for it
+# so far before an event is looked when the compositor awoke for it
+my @BACK_NS = (100 * $NS_PER_MS, 10_000 * $NS_PER_MS);
 my @RECORDS = qw(wl_deliver wl_commit wl_done screen_asked screen_shown input);
 my %NUMBER  = %Tipme::Record::Columns::NUMBER;
 my %KIND    = reverse %{ $Tipme::Record::Layout::ENUM{input_kind} };

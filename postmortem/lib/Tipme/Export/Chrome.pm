@@ -9,7 +9,8 @@ use Cpanel::JSON::XS ();
 use Tipme::Printable qw(characters);
 
 my %X = map { $_ => 1 }
-	qw(x_device x_deliver x_damage x_chord x_client x_grab x_input x_present x_drawn x_told x_taken x_redirect x_painted);
+	qw(x_device x_deliver x_damage x_chord x_client x_grab x_input x_present x_drawn x_told
+	x_taken x_redirect x_painted);
 my $TRIGGER_TID = 1;    # number of the row that shows the hot-key
 
 sub new {

@@ -18,7 +18,7 @@ use constant {
 };
 use constant { SLICE_BEGIN => 1,    SLICE_END => 2,    INSTANT   => 3, OUR_SEQUENCE => 2 };
 use constant { VERDICT     => 7471, PATH      => 7472, MONOTONIC => 3, BOOTTIME     => 6 };
-my $AROUND_NS  = 100_000_000;    # ns before and behind the interval
+my $AROUND_NS  = 100_000_000;                     # ns before and behind the interval
 my @SCHEDULING = qw(sched_switch sched_waking);
 my $LONG       = 1 << 20;    # bytes of records: of tens of thousands, who woke whom is left out
 

@@ -10,10 +10,10 @@ use Tipme::Record::Layout;
 # An entry: time, number of the file, offset in it / 8, number of the source, CPU; then the record.
 # Entries sort as bytes.
 our $TEMPLATE = 'Q>CNCn';
-our $HEAD     = 16;    # bytes before the words of an entry
+our $HEAD     = 16;         # bytes before the words of an entry
 
-my $AHEAD    = 4096;          # records of a stream that are read at once
-my $SLACK_NS = 10_000_000;    # how far times may run back inside a stream; recorders stay far below
+my $AHEAD    = 4096;        # records of a stream that are read at once
+my $SLACK_NS = 10_000_000;  # how far times may run back inside a stream; recorders stay far below
 my $NEVER    = ~0;
 
 sub new {

@@ -75,8 +75,10 @@ sub flame {
 	$svg->rect(x => 0, y => 0, width => $WIDTH, height => $height, fill => '#ffffff');
 	$svg->text(x => $MARGIN, y => 24, 'font-size' => 15, fill => '#1a1a1a')
 		->cdata_noxmlesc(xml_text($o{title} // ''));
-	_frames($svg, $tree, $MARGIN, ($WIDTH - 2 * $MARGIN) / ($tree->{samples} || 1),
-		$height - $MARGIN, $tree->{samples});
+	_frames(
+		$svg, $tree, $MARGIN, ($WIDTH - 2 * $MARGIN) / ($tree->{samples} || 1),
+		$height - $MARGIN, $tree->{samples}
+	);
 	my $text = $svg->xmlify;
 	utf8::encode($text) if utf8::is_utf8($text);
 	return $text;
@@ -102,9 +104,11 @@ sub _frames {
 				100 * $f->{samples} / ($all || 1)
 			)
 		);
-		$g->rect(x => sprintf('%.2f', $x), y => $y - $ROW + 1,
+		$g->rect(
+			x     => sprintf('%.2f', $x),                                 y      => $y - $ROW + 1,
 			width => sprintf('%.2f', $width > 1 ? $width - 0.5 : $width), height => $ROW - 1,
-			fill  => _colour($f->{name}));
+			fill  => _colour($f->{name})
+		);
 		$g->text(x => sprintf('%.2f', $x + 3), y => $y - 5, 'font-size' => $SIZE, fill => '#1a1a1a')
 			->cdata_noxmlesc(xml_text(fit_text($f->{name}, $SIZE, $width - 6)))
 			if $width >= $LEAST_WORD;

@@ -207,8 +207,7 @@ sub text {
 		. join '',
 		map {
 		sprintf "%s: A %s, B %s\n",
-			map { one_line($_) }
-			@$_
+			map { one_line($_) } @$_
 		} @{ $c->{circumstances} };
 }
 

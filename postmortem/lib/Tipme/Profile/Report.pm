@@ -365,8 +365,10 @@ sub _idle {
 		my $i    = $idle->{$which} or next;
 		my $cost = join ', ', map {
 			defined $i->{cost_us}{$_}
-				? sprintf('%s %.1f us', $_ eq 'irq' ? fill(N__('interrupt')) : $_,
-				$i->{cost_us}{$_})
+				? sprintf(
+				'%s %.1f us', $_ eq 'irq' ? fill(N__('interrupt')) : $_,
+				$i->{cost_us}{$_}
+				)
 				: ()
 		} qw(irq softirq);
 		push @rows, [

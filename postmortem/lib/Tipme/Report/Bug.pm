@@ -17,7 +17,7 @@ use Tipme::Verdict   qw(duration_text event_words);
 use Tipme::Words     qw(N__ fill);
 
 my $WIDTH       = 72;                               # of a mail
-my $CAUSES      = 5;    # causes that are listed; the rest is summed up
+my $CAUSES      = 5;                                # causes that are listed; the rest is summed up
 my $KERNEL_LIST = 'linux-kernel@vger.kernel.org';
 
 my %FORM = (
@@ -231,7 +231,7 @@ sub _columns {
 		max(0, map { length $_->[$k] } @rows)
 	} 0 .. $n - 1;
 	return join '', map {
-		my $row = $_;
+		my $row  = $_;
 		my $head = join '', $indent, map { sprintf "%-$wide[$_]s  ", $row->[$_] } 0 .. $n - 1;
 		local $Text::Wrap::columns  = $WIDTH;
 		local $Text::Wrap::huge     = 'overflow';

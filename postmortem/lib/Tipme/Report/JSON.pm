@@ -9,9 +9,12 @@ use Tipme::Kinds;
 use Tipme::Printable qw(characters);
 
 my %TEXT = map { $_ => 1 }
-	qw(comm detail reason sentence head what name kind state id time source file text door certainty path next function module circumstances circumstance_codes reason_code detail_code short why disk allowed names thread where words);
+	qw(comm detail reason sentence head what name kind state id time source file text door
+	certainty path next function module circumstances circumstance_codes reason_code
+	detail_code short why disk allowed names thread where words);
 my %OURS = map { $_ => 1 }
-	qw(details threads_of parent prio members at waiter of_tid mixed circumstance_facts stood by others own_prio had_prio);
+	qw(details threads_of parent prio members at waiter of_tid mixed circumstance_facts stood by
+	others own_prio had_prio);
 
 # data(DIAGNOSIS): a copy
 sub data {

@@ -84,9 +84,7 @@ $CAUSE{clipboard} = {
 	clients => ['own'],
 	prepare => sub {
 		my ($r) = @_;
-		$r->{p} = $r->spawn(
-			[ 'BIN/xcause', $r->{names}[0], 'own', 0, $r->{ms} ], x => 1
-		);
+		$r->{p}     = $r->spawn([ 'BIN/xcause', $r->{names}[0], 'own', 0, $r->{ms} ], x => 1);
 		$r->{deeds} = 'paste ' . 3 * $r->{ms};
 		$r->await_ready($r->{p});
 	},
@@ -126,8 +124,8 @@ our %ROW = (
 	2  => 'memcg', 5  => 'hog', 6 => 'disk-read', 8 => 'storm', 11 => 'computes', 13 => 'service',
 	14 => 'dbus',  16 => 'storm',
 	26 => 'chain', 30 => 'fuse', 36 => 'fsync', 49 => 'memcg', 50 => 'scanner', 57 => 'automount',
-	12 => 'far-files', 33 => 'printer', 34 => 'dns',          52 => 'directory', 60 => 'ssh',
-	59 => 'grab',      61 => 'rt-hog', 35 => 'clipboard',
+	12 => 'far-files', 33 => 'printer', 34 => 'dns', 52 => 'directory', 60 => 'ssh',
+	59 => 'grab',      61 => 'rt-hog',  35 => 'clipboard',
 );
 
 Tipme::Lab::Causes::add(%CAUSE);

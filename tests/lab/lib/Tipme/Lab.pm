@@ -45,7 +45,7 @@ my %CLIENT = (
 );
 my @NAMES =
 	qw(indexer thumbnailer packd logsift mailsync photod backupd renderd syncer notesd editor viewer
-		scand tagger playd feedr);
+	scand tagger playd feedr);
 
 sub now_ns  { return int(clock_gettime(CLOCK_MONOTONIC) * 1e9) }
 sub causes  { return Tipme::Lab::Causes::names() }
@@ -60,11 +60,11 @@ sub prefer_ourselves { system("chrt -f -R -p 55 $$ >/dev/null 2>&1"); return }
 # own.
 sub new {
 	my ($class, %opt) = @_;
-	my $stage =
-		Tipme::Stage->new(library => $opt{library}, seed => $opt{seed} // 1,
+	my $stage = Tipme::Stage->new(
+		library       => $opt{library}, seed => $opt{seed} // 1,
 		recorder_args =>
 			[ '--post', 1, '--window', 30, defined $opt{source} ? ('--source', $opt{source}) : () ]
-		);
+	);
 	my $self = bless { stage => $stage, fresh => 1, programs => $opt{programs} }, $class;
 	$self->{memory} = tempdir('tipme-lab-XXXXXX', DIR => '/dev/shm', CLEANUP => 1);
 	chmod 0755, $self->{memory};
@@ -117,10 +117,10 @@ sub run {
 # verdict.
 sub try_once {
 	my ($self, $name, %o) = @_;
-	my $r =
-		eval { $self->run($name, %o) }
-		// return { cause => $name, seed => $o{seed}, right => 0,
-		failed => $@ =~ s/ at \S+ line \d+\.?\n.*//sr };
+	my $r = eval { $self->run($name, %o) } // return {
+		cause  => $name, seed => $o{seed}, right => 0,
+		failed => $@ =~ s/ at \S+ line \d+\.?\n.*//sr
+	};
 	$r->{void} = _void($r->{truth}, cause($name)) if !$r->{skipped};
 	return $r;
 }
@@ -180,8 +180,10 @@ sub _stage_quiet {
 	$stage->pressed(1);
 	$r->{episode} = $stage->new_episode(@old);
 	my $d = $stage->diagnose($r->{episode});
-	return { verdict => $d->{verdict}, interval => $d->{interval}, diagnosis => $d,
-		episode => $r->{episode}, slowest_ns => $self->_slowest($r, @press) };
+	return {
+		verdict => $d->{verdict}, interval   => $d->{interval}, diagnosis => $d,
+		episode => $r->{episode}, slowest_ns => $self->_slowest($r, @press)
+	};
 }
 
 # The longest time from a press to the next change of the window.
@@ -262,8 +264,10 @@ sub _fresh_recorder {
 
 sub _start_client {
 	my ($self, $r) = @_;
-	my %word = (NAME => $r->{client_comm}, DEEDS => $r->{deeds} // '', BIN => $self->{bin},
-		WORK => $self->{stage}{work});
+	my %word = (
+		NAME => $r->{client_comm}, DEEDS => $r->{deeds} // '', BIN => $self->{bin},
+		WORK => $self->{stage}{work}
+	);
 	my @command =
 		map {s/\b(NAME|DEEDS|BIN|WORK)\b/$word{$1}/r} @{ $CLIENT{ $r->{client} }{command} };
 	local %ENV = (
@@ -310,8 +314,10 @@ sub _press {
 	$r->{from}   = $start;
 	$r->{key_ns} = $start + int($lead * 1e9);
 	$r->{until}  = $r->{key_ns} + $r->{ms} * 1_000_000;
-	$stage->type_lines('sleep ' . ($r->{key_ns} - now_ns()) / 1e9,
-		$r->{event} eq 'click' ? 'click 1' : 'key x');
+	$stage->type_lines(
+		'sleep ' . ($r->{key_ns} - now_ns()) / 1e9,
+		$r->{event} eq 'click' ? 'click 1' : 'key x'
+	);
 	$r->{cause}{begin}->($r, $r->{from}, $r->{until}) if $r->{cause}{begin};
 	Tipme::Lab::Causes::_sleep_until($r->{key_ns} - $LOOK_NS);
 	$r->{used}[0] = $self->_used($r);
@@ -337,8 +343,10 @@ sub _used {
 	return {
 		$r->{delays} ? (freepages => $r->{delays}->freepages_ns($r->{client_pid})) : (),
 		map {
-			$_ => { cpu => _cpu_clock($_), delay => _run_delay($_),
-				main_delay => (split ' ', Tipme::Lab::Cgroup::slurp("/proc/$_/schedstat"))[1] // 0 }
+			$_ => {
+				cpu        => _cpu_clock($_), delay => _run_delay($_),
+				main_delay => (split ' ', Tipme::Lab::Cgroup::slurp("/proc/$_/schedstat"))[1] // 0
+			}
 		} $r->{client_pid},
 		$self->{stage}{display}->pid,
 		grep {defined} @$r{qw(hog ksoftirqd)}
@@ -508,8 +516,10 @@ sub spawn {
 				$> == $uid or die "setuid: $!";
 			}
 			syscall 157, 1, 15;    # prctl(PR_SET_PDEATHSIG, SIGTERM): of x86-64
-			%ENV = (%ENV, LAB_TRUTH => $r->{truth_file}, $o{x} ? $stage->{display}->env : (),
-				%{ $r->{env} });
+			%ENV = (
+				%ENV, LAB_TRUTH => $r->{truth_file}, $o{x} ? $stage->{display}->env : (),
+				%{ $r->{env} }
+			);
 			chdir $stage->{work};
 			open STDOUT, '>>', '/dev/null';
 			open STDIN,  '<',  '/dev/null';
@@ -606,8 +616,10 @@ sub spans_ns {
 	my ($r,    $what) = @_;
 	my ($from, $to)   = @$r{qw(press_ns answer_ns)};
 	my $sum = 0;
-	for my $s (sort { $a->{from_ns} <=> $b->{from_ns} }
-		grep { $_->{what} eq $what } @{ $r->{spans} })
+	for my $s (
+		sort { $a->{from_ns} <=> $b->{from_ns} }
+		grep { $_->{what} eq $what } @{ $r->{spans} }
+		)
 	{
 		my $a = $s->{from_ns} > $from ? $s->{from_ns} : $from;
 		my $b = $s->{to_ns} < $to     ? $s->{to_ns}   : $to;
@@ -683,8 +695,10 @@ sub parts {
 	my @p =
 		  $r->{cause}{parts}
 		? $r->{cause}{parts}->($r)
-		: { ns => $r->{cause}{charged}->($r),
-		who => $r->{cause}{who} ? $r->{cause}{who}->($r) : $r->client_who };
+		: {
+		ns  => $r->{cause}{charged}->($r),
+		who => $r->{cause}{who} ? $r->{cause}{who}->($r) : $r->client_who
+		};
 	return map { { kinds => $r->{cause}{kinds}, %$_ } } @p;
 }
 

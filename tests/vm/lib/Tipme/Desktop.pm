@@ -14,7 +14,7 @@ use Tipme::ExactPath qw(exact_path);
 
 our @EXPORT_OK =
 	qw(payload build_module build_drivers start_recorder pid_of now hot_key diagnose priorities
-		ok_run show_console no_complaint to_its_end parts);
+	ok_run show_console no_complaint to_its_end parts);
 
 my $EPISODES = '/var/lib/tipme/1000';
 
@@ -45,8 +45,10 @@ sub headers {
 # its path, or (undef, why not).
 sub build_module {
 	my ($kernel, @make) = @_;
-	my ($top,    $dir)  = ($ENV{TIPME_SRCDIR}, join '-', "$ENV{TIPME_BUILDDIR}/tests/vm/module",
-		map {s/\W+/_/gr} $kernel, @make);
+	my ($top,    $dir)  = (
+		$ENV{TIPME_SRCDIR},       join '-', "$ENV{TIPME_BUILDDIR}/tests/vm/module",
+		map {s/\W+/_/gr} $kernel, @make
+	);
 	my ($headers, $why) = headers($kernel);
 	defined $headers or return (undef, $why);
 	make_path("$ENV{TIPME_BUILDDIR}/tests/vm");
@@ -93,8 +95,10 @@ sub start_recorder {
 	$vm->wait_for('the old server has ended', "! test -e /proc/$old");
 	$vm->wait_for_desktop;
 	my $server = pid_of($vm, 'Xorg');
-	$vm->wait_for('the server has offered its ring',
-		"tipme status --json | grep -Eq 'x_servers.*pid\": $server,'");
+	$vm->wait_for(
+		'the server has offered its ring',
+		"tipme status --json | grep -Eq 'x_servers.*pid\": $server,'"
+	);
 	return $server;
 }
 
@@ -111,9 +115,11 @@ sub priorities {
 	my ($vm) = @_;
 	my $pid = pid_of($vm, 'xterm');
 	my @wanted;
-	for my $set ([ 'renice -n 5 -p', '120 to 125, policy 0' ],
+	for my $set (
+		[ 'renice -n 5 -p', '120 to 125, policy 0' ],
 		[ 'chrt -f -p 7',   '125 to 92, policy 1' ], [ 'chrt -o -p 0', '92 to 125, policy 0' ],
-		[ 'renice -n 0 -p', '125 to 120, policy 0' ])
+		[ 'renice -n 0 -p', '125 to 120, policy 0' ]
+		)
 	{
 		my ($said, $rc) = $vm->run("sh -c 'echo changer \$\$; exec $set->[0] $pid'");
 		is($rc, 0, $set->[0]) or diag $said;
@@ -123,9 +129,8 @@ sub priorities {
 	isnt($rc, 0, 'what a user may not');
 	my $episode = hot_key($vm);
 	my $text    = $vm->run(
-		"tipme export $episode --format text -o /tmp/priorities > /dev/null; grep ' priority "
-			. ".*inherited=0' /tmp/priorities | grep 'tid=$pid '"
-	);
+			  "tipme export $episode --format text -o /tmp/priorities > /dev/null; grep ' priority "
+			. ".*inherited=0' /tmp/priorities | grep 'tid=$pid '");
 	my @told = map {
 		my %f = /(\w+)=(\S+)/g;
 		"$f{changer_tid} $f{old_prio} to $f{new_prio}, policy $f{policy}"
@@ -151,16 +156,14 @@ sub affinities {
 	my ($said, $set) = $vm->run(
 		"sh -c 'cd /sys/fs/cgroup && echo +cpuset > cgroup.subtree_control && mkdir -p tipme-set "
 			. "&& echo \$\$ > tipme-set/cgroup.procs && echo 0 > tipme-set/cpuset.cpus && grep "
-			. "Cpus_allowed: /proc/\$\$/status && echo mover \$\$'"
-	);
+			. "Cpus_allowed: /proc/\$\$/status && echo mover \$\$'");
 	push @wanted, join ' ', $1, 1 if $set == 0 && $said =~ /mover (\d+)/;
 	my $mover = $set == 0 ? ($said =~ /mover (\d+)/)[0] : 0;
 	like($said, qr/Cpus_allowed:\s*0*1$/m, 'a group may run on one CPU') if $set == 0;
 	my $episode = hot_key($vm);
 	my $text    = $vm->run(
 		"tipme export $episode --format text -o /tmp/affinities > /dev/null; grep ' affinity ' "
-			. "/tmp/affinities | grep -E 'tid=($pid|$mover) '"
-	);
+			. "/tmp/affinities | grep -E 'tid=($pid|$mover) '");
 	my @told = map {
 		my %f = /(\w+)=(\S+)/g;
 		$f{within_ns} ? 'not exact' : "$f{changer_tid} $f{cpus_allowed}"
@@ -183,8 +186,10 @@ sub hot_key {
 	my ($vm) = @_;
 	my %old = map { $_ => 1 } _episodes($vm);
 	$vm->press('ctrl-alt-minus');
-	$vm->wait_for('the episode is saved',
-		"sleep 1; ls -d $EPISODES/2* | wc -l | grep -qx " . (1 + keys %old));
+	$vm->wait_for(
+		'the episode is saved',
+		"sleep 1; ls -d $EPISODES/2* | wc -l | grep -qx " . (1 + keys %old)
+	);
 	my ($new) = grep { !$old{$_} } _episodes($vm);
 	return "$EPISODES/$new";
 }
@@ -239,10 +244,12 @@ sub parts {
 # Switches to a virtual console, as Ctrl+Alt+Fn does (VT_ACTIVATE).
 sub show_console {
 	my ($vm, $n) = @_;
-	ok_run($vm,
+	ok_run(
+		$vm,
 		"perl -e 'open my \$t, q(+<), q(/dev/tty0) or die; ioctl(\$t, 0x5606, $n) or die "
 			. "qq(\$!\\n)'",
-		"console $n is asked for");
+		"console $n is asked for"
+	);
 	$vm->wait_for("console $n is shown", "grep -qx tty$n /sys/class/tty/tty0/active");
 	return;
 }
@@ -252,8 +259,7 @@ sub no_complaint {
 	my ($vm) = @_;
 	my $dmesg = $vm->run(
 		'dmesg | grep -E "BUG:|WARNING:|Oops|general protection|deadlock|inconsistent lock|nknown '
-			. 'NMI|Uhhuh|INFO: (task|rcu)|bpf.*([Ee]rror|fail)" | grep -v "NMI handler"'
-	);
+			. 'NMI|Uhhuh|INFO: (task|rcu)|bpf.*([Ee]rror|fail)" | grep -v "NMI handler"');
 	is($dmesg, '', 'the kernel has no complaint') or diag scalar $vm->run('dmesg | tail -80');
 	return;
 }

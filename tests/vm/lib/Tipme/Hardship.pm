@@ -88,16 +88,20 @@ rm -f /tmp/signalled.ready; perl /tmp/signalled.pl > /tmp/signalled.txt 2>&1 & s
 for i in 1 2; do sh -c 'for j in $(seq 3000); do echo 1 > /proc/sys/kernel/tipme/trigger; done 2>/dev/null' & done
 END
 	$vm->press('ctrl-alt-minus') for 1 .. 5;
-	ok_run($vm,
+	ok_run(
+		$vm,
 		'wait $signalled; grep -x "signals: some" /tmp/signalled.txt || '
 			. '{ cat /tmp/signalled.txt; false; }',
-		'a program that asked for SIGUSR1 is signalled');
+		'a program that asked for SIGUSR1 is signalled'
+	);
 	$vm->run('wait');
 	my ($taken) = $vm->run('tipme status --json') =~ /kernel_module/ ? 1 : 0;
 	ok($taken, 'the recorder goes on after a storm of triggers');
 	$vm->wait_for('an episode is saved', 'ls -d /var/lib/tipme/1000/2* 2>/dev/null | grep -q .');
-	cmp_ok($vm->run('ls -d /var/lib/tipme/1000/2* | wc -l') + 0, '<', 12,
-		'and has not saved an episode for each');
+	cmp_ok(
+		$vm->run('ls -d /var/lib/tipme/1000/2* | wc -l') + 0, '<', 12,
+		'and has not saved an episode for each'
+	);
 	ok_run($vm, 'tipme stop', 'the recorder ends in order');
 	return;
 }
@@ -105,15 +109,18 @@ END
 # A reader that is killed in the midst of a copy leaves the ring as it was.
 sub killed {
 	my ($vm) = @_;
-	ok_run($vm,
+	ok_run(
+		$vm,
 		'i=0; while [ $i -lt 12 ]; do i=$((i + 1)); timeout --foreground -s KILL '
 			. '0.$((RANDOM % 9 + 1)) /opt/ring-selftest 16 100000000 > /dev/null 2>&1; done; true',
-		'a reader is killed twelve times');
-	ok_run($vm,
+		'a reader is killed twelve times'
+	);
+	ok_run(
+		$vm,
 		'timeout 500 /opt/ksrc-dump -q -s 1 -S module < /dev/null > /tmp/after.txt 2>&1; grep -q '
 			. '"^copy records=[1-9].* torn=0" /tmp/after.txt',
-		'and the next one finds all in order')
-		or diag scalar $vm->run('cat /tmp/after.txt');
+		'and the next one finds all in order'
+	) or diag scalar $vm->run('cat /tmp/after.txt');
 	return;
 }
 

@@ -13,11 +13,11 @@ use Tipme::Desktop qw(build_module);
 
 our @EXPORT_OK =
 	qw($AS_USER payload read_keys make_disk make_swap make_files make_cold slow_disk reclaimed
-		watch_interrupts limit_writes);
+	watch_interrupts limit_writes);
 
 our $AS_USER =
-	'runuser -u user -- env DISPLAY=:0 HOME=/home/user XAUTHORITY=/home/user/.Xauthority '
-		. 'LAB_TRUTH=/dev/shm/truth LD_LIBRARY_PATH=/opt/lab';
+	  'runuser -u user -- env DISPLAY=:0 HOME=/home/user XAUTHORITY=/home/user/.Xauthority '
+	. 'LAB_TRUTH=/dev/shm/truth LD_LIBRARY_PATH=/opt/lab';
 
 # tipme as it is installed, the laboratory's programs, and what these need that the machine's small
 # Debian has not; the module where it is the SOURCE.
@@ -70,8 +70,7 @@ sub make_swap {
 	my ($vm) = @_;
 	my ($said, $rc) = $vm->run(
 		'n=$(cat /sys/class/zram-control/hot_add) && echo 512M > /sys/block/zram$n/disksize && '
-			. 'mkswap /dev/zram$n && swapon -p 10 /dev/zram$n'
-	);
+			. 'mkswap /dev/zram$n && swapon -p 10 /dev/zram$n');
 	$rc == 0 or BAIL_OUT("compressed memory to swap to: $said");
 	return;
 }
@@ -81,7 +80,8 @@ sub make_swap {
 # counts memory and disk of that group.
 sub limit_writes {
 	my ($vm) = @_;
-	$vm->wait_for('the limit of the disk is set',
+	$vm->wait_for(
+		'the limit of the disk is set',
 		'cd /sys/fs/cgroup && echo "+io +memory" > cgroup.subtree_control && mkdir -p lab && echo '
 			. '"$(lsblk -dno MAJ:MIN /dev/vdb | tr -d " ") wbps=4000000" > lab/io.max && cd /'
 	);
@@ -93,8 +93,8 @@ sub make_files {
 	my ($vm, $files) = @_;
 	$vm->run(
 		"/opt/lab/in-group sh -c 'head -c $files->{$_} /dev/urandom > /srv/lab/$_'; chmod 666 "
-			. "/srv/lab/$_"
-	) for sort keys %$files;
+			. "/srv/lab/$_")
+		for sort keys %$files;
 	$vm->run('sync');
 	return;
 }
@@ -104,10 +104,11 @@ sub make_files {
 sub make_cold {
 	my ($vm, $file, $pid, $dir) = @_;
 	$dir //= '/srv/lab';
-	my $drop = 'open my $h, q(<), shift or die; syscall 221, fileno $h, 0, 0, 4'
-		;    # fadvise64(POSIX_FADV_DONTNEED): of x86-64
+	# fadvise64(POSIX_FADV_DONTNEED): of x86-64
+	my $drop   = 'open my $h, q(<), shift or die; syscall 221, fileno $h, 0, 0, 4';
 	my $mapped = "grep -q $dir/$file /proc/$pid/maps && kill -USR1 $pid && sleep 0.2";
-	$vm->wait_for("$file is in no cache",
+	$vm->wait_for(
+		"$file is in no cache",
 		"$mapped; sync; perl -e '$drop' $dir/$file; fincore -n -o PAGES $dir/$file | grep "
 			. "-qx ' *0 *'"
 	);
@@ -124,10 +125,8 @@ sub slow_disk {
 # How long a task has looked for pages to free, as the kernel itself counts it.
 sub reclaimed {
 	my ($vm, $pid) = @_;
-	return $vm->run(
-		"perl -I/opt/lab -MTipme::Lab::Delays -e 'printf q(%.0f), "
-			. "Tipme::Lab::Delays->new->freepages_ns($pid)'"
-	) + 0;
+	return $vm->run("perl -I/opt/lab -MTipme::Lab::Delays -e 'printf q(%.0f), "
+			. "Tipme::Lab::Delays->new->freepages_ns($pid)'") + 0;
 }
 
 # The kernel's trace events of interrupts, in a buffer of their own, on the clock of everything
@@ -136,12 +135,11 @@ sub watch_interrupts {
 	my ($vm)   = @_;
 	my $events = join ' ', 'irq_vectors',
 		map { ("irq/${_}_entry", "irq/${_}_exit") } qw(irq_handler softirq);
-	my ($said, $rc) = $vm->run(
-		'mount -t tracefs tracefs /sys/kernel/tracing 2>/dev/null; '
+	my ($said, $rc) =
+		$vm->run('mount -t tracefs tracefs /sys/kernel/tracing 2>/dev/null; '
 			. '(cd /sys/kernel/tracing && mkdir -p instances/lab && cd instances/lab && '
 			. "echo mono > trace_clock && echo 4096 > buffer_size_kb && for e in $events; do echo "
-			. "1 > events/\$e/enable || exit; done)"
-	);
+			. "1 > events/\$e/enable || exit; done)");
 	$rc == 0 or BAIL_OUT("trace events of interrupts: $said");
 	return;
 }

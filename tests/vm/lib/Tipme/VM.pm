@@ -5,24 +5,24 @@
 package Tipme::VM;
 use strict;
 use warnings;
-use Carp qw(croak);
+use Carp        qw(croak);
 use Digest::SHA qw(sha256_hex);
-use Fcntl qw(LOCK_EX);
-use File::Temp qw(tempdir);
+use Fcntl       qw(LOCK_EX);
+use File::Temp  qw(tempdir);
 use IO::Select;
 use IO::Socket::UNIX;
-use POSIX qw(WNOHANG);
+use POSIX        qw(WNOHANG);
 use Scalar::Util qw(refaddr weaken);
-use Time::HiRes qw(sleep time);
+use Time::HiRes  qw(sleep time);
 
 # An emulated machine on a busy host may need this long for anything; only a hang is meant to reach
 # it.
 use constant PATIENCE_S => 600;
 # Then it is asked whether it is still there.
-use constant SILENCE_S => 5;
+use constant SILENCE_S        => 5;
 use constant COUNT_PATIENCE_S => 1800;
 # So mkroot ends when it can reach no mirror.
-use constant UNREACHABLE => 75;
+use constant UNREACHABLE   => 75;
 use constant PAYLOAD_BYTES => 64 << 20;
 
 my @PACKAGES = qw(qemu-system-x86_64 mmdebstrap mksquashfs zstd cpio modprobe busybox);
@@ -36,7 +36,9 @@ sub lacks {
 	return "no @missing here: install the packages of class vm in .ci/packages" if @missing;
 	open my $h, '<', '/etc/os-release' or return 'no /etc/os-release: is this Debian 12?';
 	local $/;
-	return <$h> =~ /^VERSION_CODENAME=bookworm$/m ? undef : 'not Debian 12: what was built here would not run in its root';
+	return <$h> =~ /^VERSION_CODENAME=bookworm$/m
+		? undef
+		: 'not Debian 12: what was built here would not run in its root';
 }
 
 # Whether this is the ordinary run of the tests, of which emulated machines are only a part.
@@ -47,12 +49,16 @@ sub thin { return !defined $ENV{TIPME_TEST_VM} && !$ENV{TIPME_TEST_ALL} }
 sub left_out {
 	my ($part) = @_;
 	return 'emulated machines are not wanted: TIPME_TEST_VM=0' if !($ENV{TIPME_TEST_VM} // 1);
-	return 'emulated machines boot for this only with TIPME_TEST_VM=1 or TIPME_TEST_ALL=1: it takes some minutes' if thin() && !$part;
+	return
+		'emulated machines boot for this only with TIPME_TEST_VM=1 or TIPME_TEST_ALL=1: it takes some minutes'
+		if thin() && !$part;
 	my $lacks = lacks();
 	return $lacks if defined $lacks || !thin();
-	my $dir = _here();
+	my $dir  = _here();
 	my $said = qx{"$dir/mkroot" 2>&1};
-	return ($? >> 8) == UNREACHABLE ? 'what the machine boots could not be fetched: ' . substr $said =~ s/\s+/ /gr, -300 : undef;
+	return ($? >> 8) == UNREACHABLE
+		? 'what the machine boots could not be fetched: ' . substr $said =~ s/\s+/ /gr, -300
+		: undef;
 }
 
 # one_at_a_time(FILE, CODE): runs CODE while no other test runs something for the same FILE.
@@ -83,11 +89,14 @@ sub new {
 	$self->_start('-incoming', "exec:zstdcat '$state'");
 	# It was stopped when it was saved, and is when it has been loaded; telling it to go on while it
 	# is being loaded has no effect.
-	$self->_until('the saved machine runs', sub {
-		my $status = $self->monitor('info status');
-		$self->monitor('cont') if $status =~ /paused/ && $status !~ /inmigrate/;
-		return $status =~ /running/;
-	});
+	$self->_until(
+		'the saved machine runs',
+		sub {
+			my $status = $self->monitor('info status');
+			$self->monitor('cont') if $status =~ /paused/ && $status !~ /inmigrate/;
+			return $status =~ /running/;
+		}
+	);
 	$self->{restored_s} = time - $begin;
 	$self->_open_shell;
 	$self->run(sprintf 'date -s @%d', time);
@@ -109,13 +118,15 @@ sub counted {
 	$self->_make_payload;
 	$self->_fork($self->_machine);
 	my $end = time + COUNT_PATIENCE_S;
+
 	while (waitpid($self->{pid}, WNOHANG) == 0) {
 		time < $end or croak 'the counting machine takes for ever: ' . $self->_says;
 		sleep 0.2;
 	}
 	delete $self->{pid};
 	my $said = _text("$self->{dir}/console.log") =~ tr/\r//dr;
-	$said =~ /^counted: begin\n(.*)^counted: end (\d+)$/ms or croak 'the script did not end: ' . $self->_says;
+	$said =~ /^counted: begin\n(.*)^counted: end (\d+)$/ms
+		or croak 'the script did not end: ' . $self->_says;
 	$2 == 0 or croak "the script failed with $2: $1";
 	return $1;
 }
@@ -133,7 +144,11 @@ sub _make_root {
 # is in the name.
 sub _state_file {
 	my ($self) = @_;
-	my $key = substr sha256_hex(join "\n", emulator()->{version}, map { s/\Q$self->{dir}\E//gr } $self->_machine), 0, 12;
+	my $key = substr sha256_hex(
+		join "\n", emulator()->{version},
+		map {s/\Q$self->{dir}\E//gr} $self->_machine
+		),
+		0, 12;
 	return ($self->{boot} // $self->{root}) . "/desktop-$self->{kernel}-$key.zst";
 }
 
@@ -142,9 +157,13 @@ sub _machine {
 	my ($r, $d, $k) = @$self{qw(root dir kernel)};
 	my @common = (
 		(split ' ', '-cpu max -display none -nodefaults -no-reboot -m'), $self->{memory_mb},
-		$self->{boot} ? ('-kernel', "$self->{boot}/vmlinuz", '-initrd', "$self->{boot}/initramfs") : ('-kernel', "$r/vmlinuz-$k", '-initrd', "$r/initramfs-$k"),
-		'-drive', "if=none,id=root,file=$r/root.sqfs,format=raw,readonly=on", '-device', 'virtio-blk-pci,drive=root',
-		'-drive', "if=none,id=payload,file=$d/payload.tar,format=raw", '-device', 'virtio-blk-pci,drive=payload',
+		$self->{boot}
+		? ('-kernel', "$self->{boot}/vmlinuz", '-initrd', "$self->{boot}/initramfs")
+		: ('-kernel', "$r/vmlinuz-$k", '-initrd', "$r/initramfs-$k"),
+		'-drive', "if=none,id=root,file=$r/root.sqfs,format=raw,readonly=on", '-device',
+		'virtio-blk-pci,drive=root',
+		'-drive', "if=none,id=payload,file=$d/payload.tar,format=raw", '-device',
+		'virtio-blk-pci,drive=payload',
 		'-serial', "file:$d/console.log",
 	);
 	return (
@@ -155,12 +174,19 @@ sub _machine {
 	# With more than one CPU the counting emulator hangs at boot. Addresses, random numbers and the
 	# date must be the same each time, too.
 	return (
-		@common, (split ' ', '-accel tcg,thread=single -icount shift=0,sleep=off -smp 1 -seed 1 -rtc base=2024-01-01T00:00:00,clock=vm -vga none -monitor none'),
-		'-append', 'console=ttyS0 panic=-1 quiet nokaslr init=/usr/local/sbin/counted',
+		@common,
+		(
+			split ' ',
+			'-accel tcg,thread=single -icount shift=0,sleep=off -smp 1 -seed 1 -rtc base=2024-01-01T00:00:00,clock=vm -vga none -monitor none'
+		),
+		'-append',
+		'console=ttyS0 panic=-1 quiet nokaslr init=/usr/local/sbin/counted',
 	) if $self->{counts};
 	return (
-		@common, '-accel', 'tcg,thread=' . ($self->{thread} // emulator()->{thread}), (split ' ', '-smp 2 -vga std'), '-append', 'console=ttyS0 panic=-1 quiet systemd.show_status=0' . ($self->{append} // ''),
-		'-serial', "unix:$d/shell.sock,server=on,wait=off",
+		@common, '-accel', 'tcg,thread=' . ($self->{thread} // emulator()->{thread}),
+		(split ' ', '-smp 2 -vga std'), '-append',
+		'console=ttyS0 panic=-1 quiet systemd.show_status=0' . ($self->{append} // ''),
+		'-serial',  "unix:$d/shell.sock,server=on,wait=off",
 		'-monitor', "unix:$d/monitor.sock,server=on,wait=off",
 	);
 }
@@ -180,20 +206,29 @@ sub emulator {
 	my $dir = _here();
 	chomp(my $newer = qx{"$dir/mkqemu"});
 	if ($? != 0) {
-		warn "# tipme: tests/vm: the emulator here is older than 8.1 and no newer one could be had: all CPUs of a machine are one thread, and timers in it late\n";
+		warn
+			"# tipme: tests/vm: the emulator here is older than 8.1 and no newer one could be had: all CPUs of a machine are one thread, and timers in it late\n";
 		return $emulator;
 	}
 	my $lib = "$newer/usr/lib/x86_64-linux-gnu";
-	return $emulator = _of_version('env', "LD_LIBRARY_PATH=$lib", "QEMU_MODULE_DIR=$lib/qemu", "$newer/usr/bin/qemu-system-x86_64", map { ('-L', "$newer/usr/share/$_") } qw(qemu seabios));
+	return $emulator = _of_version(
+		'env', "LD_LIBRARY_PATH=$lib", "QEMU_MODULE_DIR=$lib/qemu",
+		"$newer/usr/bin/qemu-system-x86_64",
+		map { ('-L', "$newer/usr/share/$_") } qw(qemu seabios)
+	);
 }
 
 sub _of_version {
 	my (@command) = @_;
 	open my $h, '-|', @command, '--version' or croak "@command: $!";
 	my $line = <$h> // '';
-	my ($major, $minor) = $line =~ /version (\d+)\.(\d+)/ or croak "@command: which version is '$line'?";
+	my ($major, $minor) = $line =~ /version (\d+)\.(\d+)/
+		or croak "@command: which version is '$line'?";
 	chomp $line;
-	return { command => \@command, version => $line, thread => $major > 8 || $major == 8 && $minor >= 1 ? 'multi' : 'single' };
+	return {
+		command => \@command, version => $line,
+		thread  => $major > 8 || $major == 8 && $minor >= 1 ? 'multi' : 'single'
+	};
 }
 
 sub _start {
@@ -208,15 +243,19 @@ sub _start {
 sub _fork {
 	my ($self, @machine) = @_;
 	# An emulator must not outlive whoever started it, however that ends.
-	my @command = (qw(setpriv --pdeathsig TERM nice -n), $self->{nice} // 10, @{ emulator()->{command} }, @machine, @{ $self->{emulator} // [] });
+	my @command = (
+		qw(setpriv --pdeathsig TERM nice -n), $self->{nice} // 10, @{ emulator()->{command} },
+		@machine, @{ $self->{emulator} // [] }
+	);
 	# A machine that resets or switches off itself waits, so that it can be looked at; and of a CPU
 	# that cannot even report its fault (a triple fault) the guest could say nothing. This does not
 	# shape the machine, so it is not part of its name.
-	push @command, qw(-action shutdown=pause -d cpu_reset -D), "$self->{dir}/resets.log" if !$self->{counts};
+	push @command, qw(-action shutdown=pause -d cpu_reset -D), "$self->{dir}/resets.log"
+		if !$self->{counts};
 	$self->{pid} = fork // croak "fork: $!";
 	if (!$self->{pid}) {
-		open STDIN, '<', '/dev/null';
-		open STDOUT, '>', "$self->{dir}/emulator.log";
+		open STDIN,  '<',  '/dev/null';
+		open STDOUT, '>',  "$self->{dir}/emulator.log";
 		open STDERR, '>&', \*STDOUT;
 		exec @command or POSIX::_exit(127);
 	}
@@ -226,7 +265,10 @@ sub _fork {
 sub _connect {
 	my ($self, $name) = @_;
 	my $s;
-	$self->_until("the emulator opens $name", sub { $s = IO::Socket::UNIX->new(Peer => "$self->{dir}/$name") });
+	$self->_until(
+		"the emulator opens $name",
+		sub { $s = IO::Socket::UNIX->new(Peer => "$self->{dir}/$name") }
+	);
 	return $s;
 }
 
@@ -245,12 +287,23 @@ sub _until {
 sub _says {
 	my ($self) = @_;
 	my %said = map { $_ => _text("$self->{dir}/$_.log") } qw(emulator console);
-	return join '', map { $said{$_} eq '' ? "($_: nothing)\n" : "($_:)\n" . (length $said{$_} > 4000 ? substr $said{$_}, -4000 : $said{$_}) . "\n" } sort keys %said;
+	return join '', map {
+		$said{$_} eq ''
+			? "($_: nothing)\n"
+			: "($_:)\n"
+			. (length $said{$_} > 4000 ? substr $said{$_}, -4000 : $said{$_}) . "\n"
+	} sort keys %said;
 }
 
 sub _text { my ($file) = @_; open my $h, '<', $file or return ''; local $/; return <$h> // '' }
 
-sub _write { my ($file, $text) = @_; open my $h, '>', $file or croak "$file: $!"; print {$h} $text; CORE::close $h or croak "$file: $!"; return }
+sub _write {
+	my ($file, $text) = @_;
+	open my $h, '>', $file or croak "$file: $!";
+	print {$h} $text;
+	CORE::close $h or croak "$file: $!";
+	return;
+}
 
 # What comes from the monitor or the shell, up to PATTERN.
 sub _read_until {
@@ -262,10 +315,14 @@ sub _read_until {
 			$end = time + PATIENCE_S;
 			next if sysread $s, $got, 1 << 16, length $got;
 			delete $self->{$from};
-			croak 'the machine is gone: ' . $self->_gone . "\nits $from said last: " . substr $got, -500;
+			croak 'the machine is gone: ' . $self->_gone . "\nits $from said last: " . substr $got,
+				-500;
 		}
-		$from eq 'shell' && $self->_ended(0) and croak 'the machine is gone: ' . $self->_gone . "\nit said last: " . substr $got, -500;
-		time < $end or croak 'the machine says no more; last: ' . substr($got, -500) . "\n" . $self->_says;
+		$from eq 'shell' && $self->_ended(0)
+			and croak 'the machine is gone: ' . $self->_gone . "\nit said last: " . substr $got,
+			-500;
+		time < $end
+			or croak 'the machine says no more; last: ' . substr($got, -500) . "\n" . $self->_says;
 	}
 	return $got;
 }
@@ -277,11 +334,16 @@ sub _ended {
 	my $end = time + $seconds;
 	while (1) {
 		return 1 if defined $self->{ended};
-		if (waitpid($self->{pid}, WNOHANG) != 0) { $self->{ended} = $?; delete $self->{pid}; return 1 }
+		if (waitpid($self->{pid}, WNOHANG) != 0) {
+			$self->{ended} = $?;
+			delete $self->{pid};
+			return 1;
+		}
 		last if time >= $end;
 		sleep 0.1;
 	}
-	return $self->{monitor} && $self->monitor('info status') =~ /\((?:shutdown|internal-error|guest-panicked)\)/;
+	return $self->{monitor}
+		&& $self->monitor('info status') =~ /\((?:shutdown|internal-error|guest-panicked)\)/;
 }
 
 sub alive { my ($self) = @_; return !$self->_ended(0) }
@@ -293,9 +355,18 @@ sub _gone {
 	my $ended = $self->_ended(5);
 	return "but its emulator still runs\n" . $self->_says if !$ended;
 	my $status = $self->{ended};
-	return ($status & 127 ? sprintf 'signal %d ended the emulator', $status & 127 : sprintf 'the emulator ended with status %d', $status >> 8) . "\n" . $self->_says
+	return (
+		$status & 127
+		? sprintf 'signal %d ended the emulator',      $status & 127
+		: sprintf 'the emulator ended with status %d', $status >> 8
+		)
+		. "\n"
+		. $self->_says
 		if defined $status;
-	my $how = _text("$self->{dir}/resets.log") =~ /^Triple fault/m ? 'a CPU had a triple fault' : 'it has reset or switched off itself';
+	my $how =
+		_text("$self->{dir}/resets.log") =~ /^Triple fault/m
+		? 'a CPU had a triple fault'
+		: 'it has reset or switched off itself';
 	return "$how\n" . $self->_says . $self->monitor('info registers -a');
 }
 
@@ -314,11 +385,14 @@ sub _open_shell {
 	# What is said before the shell is there is lost, or comes back as the terminal's echo, which
 	# still has the quotes.
 	my ($select, $got) = (IO::Select->new($self->{shell}), '');
-	$self->_until('the root shell answers', sub {
-		syswrite $self->{shell}, "echo hel''lo\n";
-		sysread $self->{shell}, $got, 1 << 16, length $got while $select->can_read(2);
-		return $got =~ /^hello/m;
-	});
+	$self->_until(
+		'the root shell answers',
+		sub {
+			syswrite $self->{shell}, "echo hel''lo\n";
+			sysread $self->{shell}, $got, 1 << 16, length $got while $select->can_read(2);
+			return $got =~ /^hello/m;
+		}
+	);
 	$self->run('true');
 	return;
 }
@@ -330,7 +404,7 @@ sub _open_shell {
 sub run {
 	my ($self, $command) = @_;
 	my $mark = sprintf 'mark-%d-%d', $$, ++$self->{marks};
-	my $s = $self->{shell};
+	my $s    = $self->{shell};
 	local $SIG{PIPE} = 'IGNORE';
 	# The echo's mark is split by quotes: the text of the command itself never looks like the
 	# answer's end.
@@ -351,7 +425,7 @@ sub run_piped {
 sub wait_for {
 	my ($self, $what, $command) = @_;
 	my $last = '';
-	my $end = time + PATIENCE_S;
+	my $end  = time + PATIENCE_S;
 	while (time < $end) {
 		($last, my $rc) = $self->run($command);
 		return $last if $rc == 0;
@@ -363,12 +437,19 @@ sub wait_for {
 # The terminal is there, below the pointer and so with the focus, and its shell asks.
 sub wait_for_desktop {
 	my ($self) = @_;
-	$self->wait_for('the terminal has a window', $self->as_user('xwininfo -name tipme-stage -stats | grep -q IsViewable'));
+	$self->wait_for(
+		'the terminal has a window',
+		$self->as_user('xwininfo -name tipme-stage -stats | grep -q IsViewable')
+	);
 	return $self->wait_for('its shell asks', 'pgrep -u user -x typed');
 }
 
 # COMMAND as the user of the desktop.
-sub as_user { my ($self, $command) = @_; return "runuser -u user -- env DISPLAY=:0 HOME=/home/user XAUTHORITY=/home/user/.Xauthority sh -c '$command'" }
+sub as_user {
+	my ($self, $command) = @_;
+	return
+		"runuser -u user -- env DISPLAY=:0 HOME=/home/user XAUTHORITY=/home/user/.Xauthority sh -c '$command'";
+}
 
 sub _boot_and_save {
 	my ($self, $state) = @_;
@@ -376,12 +457,19 @@ sub _boot_and_save {
 	$self->_open_shell;
 	$self->wait_for_desktop;
 	# What is still being started would be saved, too, and would run in each test.
-	$self->wait_for('the boot is over', 'systemctl is-system-running | grep -Ex "running|degraded"');
+	$self->wait_for(
+		'the boot is over',
+		'systemctl is-system-running | grep -Ex "running|degraded"'
+	);
 	$self->monitor('stop');
 	$self->monitor('migrate_set_parameter max-bandwidth 10G');
 	$self->monitor("migrate \"exec:zstd -q -1 > '$state.$$'\"");
-	$self->_until('the machine is saved', sub { $self->monitor('info migrate') =~ /status: (completed|failed)/ });
-	$self->monitor('info migrate') =~ /status: completed/ or croak 'the machine could not be saved: ' . $self->_says;
+	$self->_until(
+		'the machine is saved',
+		sub { $self->monitor('info migrate') =~ /status: (completed|failed)/ }
+	);
+	$self->monitor('info migrate') =~ /status: completed/
+		or croak 'the machine could not be saved: ' . $self->_says;
 	$self->_stop;
 	rename "$state.$$", $state or croak "$state: $!";
 	return;
@@ -392,8 +480,8 @@ sub _make_payload {
 	my $file = "$self->{dir}/payload.tar";
 	# Sorted and without times, so that a counting machine reads the same bytes each time.
 	my @tar = (qw(tar --owner=0 --group=0 --sort=name --mtime=@0 -cf), $file);
-	push @tar, '-C', $self->{payload}, '.' if defined $self->{payload};
-	push @tar, '-C', $self->{dir}, 'counted.sh' if $self->{counts};
+	push @tar, '-C', $self->{payload}, '.'          if defined $self->{payload};
+	push @tar, '-C', $self->{dir},     'counted.sh' if $self->{counts};
 	if ($tar[-1] ne $file) { system(@tar) == 0 or croak "tar: $?" }
 	open my $h, '>>', $file or croak "$file: $!";
 	-s $h <= PAYLOAD_BYTES or croak "$self->{payload}: too big for the payload disk";
@@ -403,19 +491,23 @@ sub _make_payload {
 
 sub _unpack_payload {
 	my ($self) = @_;
-	my ($out, $rc) = $self->run('blockdev --flushbufs /dev/vdb; tar -xf /dev/vdb -C / --no-same-permissions --keep-directory-symlink --no-overwrite-dir');
+	my ($out, $rc) = $self->run(
+		'blockdev --flushbufs /dev/vdb; tar -xf /dev/vdb -C / --no-same-permissions --keep-directory-symlink --no-overwrite-dir'
+	);
 	$rc == 0 or croak "the payload did not unpack: $out";
 	return;
 }
 
-# Copies FOLDER of the machine into TO, a folder here, by the disk of the payload: a serial line takes
-# minutes for some megabytes. Returns where it is.
+# Copies FOLDER of the machine into TO, a folder here, by the disk of the payload: a serial line
+# takes minutes for some megabytes. Returns where it is.
 sub fetch {
 	my ($self, $folder, $to) = @_;
-	my ($in, $name) = $folder =~ m{\A(.*)/([^/]+)\z} or croak "$folder: no folder";
-	my ($out, $rc) = $self->run("tar -cf /dev/vdb -C '$in' '$name' && sync && blockdev --flushbufs /dev/vdb");
+	my ($in,   $name) = $folder =~ m{\A(.*)/([^/]+)\z} or croak "$folder: no folder";
+	my ($out,  $rc) =
+		$self->run("tar -cf /dev/vdb -C '$in' '$name' && sync && blockdev --flushbufs /dev/vdb");
 	$rc == 0 or croak "$folder could not be copied: $out";
-	system('tar', '-xf', "$self->{dir}/payload.tar", '-C', $to) == 0 or croak "$folder did not unpack: $?";
+	system('tar', '-xf', "$self->{dir}/payload.tar", '-C', $to) == 0
+		or croak "$folder did not unpack: $?";
 	return "$to/$name";
 }
 
@@ -434,7 +526,9 @@ sub picture {
 	my ($self, $file) = @_;
 	my $said = $self->monitor("screendump $self->{dir}/screen.png -f png");
 	-s "$self->{dir}/screen.png" or croak "no picture: $said";
-	rename "$self->{dir}/screen.png", $file or system('cp', "$self->{dir}/screen.png", $file) == 0 or croak "$file: $!";
+	rename "$self->{dir}/screen.png", $file
+		or system('cp', "$self->{dir}/screen.png", $file) == 0
+		or croak "$file: $!";
 	return;
 }
 

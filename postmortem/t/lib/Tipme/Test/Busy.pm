@@ -26,8 +26,10 @@ sub busy {
 			} elsif ($what < 5) {
 				$s->wake($cpu, $t, $tid, $tid + 2, undef);
 			} elsif ($what < 6) {
-				$s->kernel($cpu, $t, 'fork', tid => $tid, child_tid => 5000 + $n,
-					child_pid => $tid);
+				$s->kernel(
+					$cpu, $t, 'fork', tid => $tid, child_tid => 5000 + $n,
+					child_pid => $tid
+				);
 			} elsif ($what < 7) {
 				$s->kernel($cpu, $t, 'rename', tid => $tid, comm => "name$n");
 			} elsif ($what < 8) {

@@ -15,7 +15,7 @@ sub each_kind {
 	my ($plain, $short) = @_;
 	my $s = Tipme::Test::Story->new(trigger => 2000, no_usual => $short)->key(1000, 400);
 	$short ? $s->enter(1900, chord => 'last') : $s->hotkey(1900);
-	my @any     = (tid => 200);
+	my @any = (tid => 200);
 	$s->io(200, 90, 1010, 1020, 1300)->io(900, 98, 1011, 1015, 1200, op => 'write')
 		->kernel(0, 1250, 'io', phase => 'requeued', sector => 90, dev => 8 << 20, sectors => 8);
 	$s->lasts(

@@ -5,8 +5,8 @@ package Tipme::Test::Example;
 use strict;
 use warnings;
 use Tipme::Test::Files qw(slurp spew);
-use Exporter   qw(import);
-use File::Path qw(make_path);
+use Exporter           qw(import);
+use File::Path         qw(make_path);
 
 our @EXPORT_OK = qw(steps tree slurp spew);
 
@@ -18,8 +18,7 @@ sub steps {
 		or die "docs/examples.md: no example of $title\n";
 	my @steps;
 	my $where = qr/(?:before the line with `([^`]+)`|new):/;
-	push @steps, [ $1, $2, $3 ]
-		while $example =~ /^\d+\. `([^`]+)`, $where.*?^```\n(.*?)^```$/msg;
+	push @steps, [ $1, $2, $3 ] while $example =~ /^\d+\. `([^`]+)`, $where.*?^```\n(.*?)^```$/msg;
 	return @steps;
 }
 

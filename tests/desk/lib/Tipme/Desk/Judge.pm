@@ -7,14 +7,12 @@ use warnings;
 use List::Util qw(max min);
 
 use constant NOTICED_NS => 100_000_000;    # what is answered sooner seems to come at once
-use constant DISTURBED_NS => 60_000_000
-	# The witness, a real-time client of the server, has to wait so long on a machine that is not
-	# itself
-	;
-use constant OTHERS_SHARE    => 0.2;  # of the interval: then a wait for a CPU is a cause of its own
-use constant ECHO_NS         => 150_000_000;    # the programs of our own wait so long after an echo
-use constant OTHER_SHARE     => 0.5;  # of the lag that is meant: another press that lags counts
-use constant TOLERANCE_NS    => 20_000_000;
+# The witness, a real-time client of the server, has to wait so long on a machine that is not itself
+use constant DISTURBED_NS => 60_000_000;
+use constant OTHERS_SHARE => 0.2;    # of the interval: then a wait for a CPU is a cause of its own
+use constant ECHO_NS      => 150_000_000; # the programs of our own wait so long after an echo
+use constant OTHER_SHARE  => 0.5;         # of the lag that is meant: another press that lags counts
+use constant TOLERANCE_NS => 20_000_000;
 use constant TOLERANCE_SHARE => 0.05;
 
 # judge(SCENE): the result as data
@@ -67,7 +65,7 @@ sub void {
 		&& !$s->{quiet};
 	return sprintf 'the program needs %.0f ms also without the cause', $s->{usual_ns} / 1e6
 		if $s->{usual_ns} > NOTICED_NS && !$s->{quiet};
-	my $took = $s->{answer}[0] - $s->{press_ns};
+	my $took    = $s->{answer}[0] - $s->{press_ns};
 	my $late_by = max(0, map { _answered_after($s, $_) } @other);
 	return sprintf 'another press was answered after %.0f ms', $late_by / 1e6
 		if $late_by > ($s->{quiet} ? NOTICED_NS : max(NOTICED_NS, OTHER_SHARE * $took));
@@ -90,7 +88,7 @@ sub void {
 sub _answered_after {
 	my ($s, $press) = @_;
 	my $next = min($s->{press_ns}, grep { $_ > $press } @{ $s->{presses} });
-	my @seen = map { $_->{t} } grep { !$_->{same} } @{ $s->{damage} };
+	my @seen = map  { $_->{t} } grep { !$_->{same} } @{ $s->{damage} };
 	my ($t)  = grep { $_ > $press && $_ < $next } @seen;
 	return defined $t ? $t - $press : 0;
 }

@@ -63,9 +63,10 @@ my %CAUSE = (
 		prepare => sub { $_[0]{deeds} = 'compute 10' },
 		begin   => sub {
 			my ($r, $from, $until) = @_;
-			$r->{hog} =
-				$r->spawn([ 'BIN/cause', $r->{names}[0], 'hog', $CPUS, $from, $until ],
-					nice => -20);
+			$r->{hog} = $r->spawn(
+				[ 'BIN/cause', $r->{names}[0], 'hog', $CPUS, $from, $until ],
+				nice => -20
+			);
 		},
 		charged => sub { $_[0]->no_cpu_ns },
 		who     => sub { _pid($_[0], 'hog', 0) },
@@ -82,9 +83,10 @@ my %CAUSE = (
 		lead_ms => 50,
 		begin   => sub {
 			my ($r, $from, $until) = @_;
-			$r->{hog} =
-				$r->spawn([ 'BIN/cause', $r->{names}[0], 'hog', $CPUS, $from, $until, 'pin' ],
-				rt => 20);
+			$r->{hog} = $r->spawn(
+				[ 'BIN/cause', $r->{names}[0], 'hog', $CPUS, $from, $until, 'pin' ],
+				rt => 20
+			);
 		},
 		charged => sub { $_[0]->no_cpu_ns },
 		who     => sub { _pid($_[0], 'hog', 0) },
@@ -126,9 +128,10 @@ my %CAUSE = (
 		},
 		begin => sub {
 			my ($r, $from, $until) = @_;
-			$r->{hog} =
-				$r->spawn([ 'BIN/cause', $r->{names}[0], 'hog', 1, $from, $until ], nice => -15,
-				cpus => 0);
+			$r->{hog} = $r->spawn(
+				[ 'BIN/cause', $r->{names}[0], 'hog', 1, $from, $until ], nice => -15,
+				cpus => 0
+			);
 		},
 		charged => sub { $_[0]->used_ns(cpu => $_[0]{hog}) },
 		who     => sub { _pid($_[0], 'hog', 0) },
@@ -138,8 +141,8 @@ my %CAUSE = (
 			"the client waits for a lock of $_[0]{names}[1] (nice 19), which $_[0]{names}[0] "
 				. "(nice -15) keeps from CPU 0 for $_[0]{ms} ms";
 		},
-# The holder has its lock 190 ms before the key and is nice from then on; the hog comes 10 ms after
-# that.
+ # The holder has its lock 190 ms before the key and is nice from then on; the hog comes 10 ms after
+ # that.
 		kinds    => ['priority-inversion'],
 		least_ms => 150,
 		@DEEDS,
@@ -159,9 +162,10 @@ my %CAUSE = (
 				],
 				cpus => 0
 			);
-			$r->{hog} =
-				$r->spawn([ 'BIN/cause', $r->{names}[0], 'hog', 1, $from + 10_000_000, $until ],
-				nice => -15, cpus => 0);
+			$r->{hog} = $r->spawn(
+				[ 'BIN/cause', $r->{names}[0], 'hog', 1, $from + 10_000_000, $until ],
+				nice => -15, cpus => 0
+			);
 		},
 		charged => sub {
 			my ($r) = @_;
@@ -199,18 +203,20 @@ my %CAUSE = (
 		begin => sub {
 			my ($r, $from, $until) = @_;
 			my $set =
-				'mount -t sysfs sysfs /sys && ip link set lo up multicast on && echo 1 > '
-					. '/sys/class/net/lo/queues/rx-0/rps_cpus';
+				  'mount -t sysfs sysfs /sys && ip link set lo up multicast on && echo 1 > '
+				. '/sys/class/net/lo/queues/rx-0/rps_cpus';
 			my $as =
-				"exec setpriv --reuid=$r->{stage}{ids}[0] --regid=$r->{stage}{ids}[1] "
-					. "--clear-groups";
+				  "exec setpriv --reuid=$r->{stage}{ids}[0] --regid=$r->{stage}{ids}[1] "
+				. "--clear-groups";
 			my $run = "$set && $as $r->{lab}{bin}/cause $r->{names}[0] datagrams $from "
 				. ($until + 3 * $r->{ms} * 1_000_000);
-			$r->{p} = $r->spawn([ 'unshare', '-n', '-m', 'sh', '-c', $run ], root => 1, nice => -15,
-				cpus => 1);
+			$r->{p} = $r->spawn(
+				[ 'unshare', '-n', '-m', 'sh', '-c', $run ], root => 1, nice => -15,
+				cpus => 1
+			);
 		},
-# Whichever is more is the verdict: the receiving, or the client's own work. The client itself saw
-# when it did not work.
+  # Whichever is more is the verdict: the receiving, or the client's own work. The client itself saw
+  # when it did not work.
 		parts => sub {
 			my ($r) = @_;
 			my $own = $r->cpu_ns('spin');
@@ -218,8 +224,10 @@ my %CAUSE = (
 			my $waited =
 				$r->used_ns(main_delay => $r->{client_pid}) - $r->used_ns(cpu => $r->{ksoftirqd});
 			my $softirq = $r->spans_ns('spin') - $own - ($waited > 0 ? $waited : 0);
-			my $who     = { comm => 'softirq',
-				pids => { map { $_ => 1 } grep {defined} @$r{qw(p client_pid)} }, by_name => 1 };
+			my $who     = {
+				comm => 'softirq',
+				pids => { map { $_ => 1 } grep {defined} @$r{qw(p client_pid)} }, by_name => 1
+			};
 			return sort { $b->{ns} <=> $a->{ns} } { ns => $softirq, who => $who },
 				{ kinds => ['app-compute'], ns => $own, who => $r->client_who };
 		},
@@ -289,7 +297,8 @@ my %CAUSE = (
 			my ($r) = @_;
 			$r->{x} = $r->spawn(
 				[ 'BIN/xcause', $r->{names}[0], 'long', $r->{key_ns} + 4_000_000, $r->{ms} ],
-				x => 1);
+				x => 1
+			);
 		},
 		charged =>
 			sub { my ($r) = @_; return $r->spans_ns('long') - $r->overlap_ns('compute', 'long') },
@@ -321,7 +330,7 @@ my %CAUSE = (
 					'BIN/xcause', $r->{names}[0], 'flood', $r->{key_ns} + 4_000_000,
 					$until + 30_000_000
 				],
-				x    => 1
+				x => 1
 			);
 		},
 		charged => sub {
@@ -487,7 +496,8 @@ my %CAUSE = (
 			my ($r, $from, $until) = @_;
 			$r->{p} = $r->spawn(
 				[ 'BIN/cause', $r->{names}[0], 'write', $r->{copy}, _chunk($r), $from, $until ],
-				cgroup => $r->{cg});
+				cgroup => $r->{cg}
+			);
 		},
 		charged => sub { my ($r) = @_; return $r->spans_ns('fsync') - $r->cpu_ns('fsync') },
 		who     => sub { _pid($_[0], 'p', 0) },
@@ -529,8 +539,8 @@ my %CAUSE = (
 		},
 		client_ready => sub { my ($r) = @_; $r->{cg} = $r->cgroup->limit(memory => 24 << 20) },
 		before       => sub { my ($r) = @_; $r->{cg}->add($r->{client_pid}) },
-# What the same costs without a limit differs from time to time, in a virtual machine most of all
-# (its host gives the memory then): only if the kernel counts nothing.
+   # What the same costs without a limit differs from time to time, in a virtual machine most of all
+   # (its host gives the memory then): only if the kernel counts nothing.
 		charged => sub {
 			my ($r) = @_;
 			return $r->{delays} ? $r->freepages_ns : $r->spans_ns('grow') - $r->cpu_ns('free');
@@ -568,7 +578,7 @@ my %CAUSE = (
 			my ($r) = @_;
 			sprintf
 				'the client reads for %d ms from a disk that gives it 2 MB/s, then asks %s, which '
-					. 'takes %d ms',
+				. 'takes %d ms',
 				$r->{ms} * 0.65, $r->{names}[0], $r->{ms} * 0.35;
 		},
 		kinds => ['disk-io'],
@@ -586,8 +596,10 @@ my %CAUSE = (
 		before => sub { my ($r) = @_; $r->evict($r->{file}); $r->{cg}->add($r->{client_pid}) },
 		parts  => sub {
 			my ($r) = @_;
-			return ({ ns => $r->spans_ns('read') - $r->cpu_ns('read'), who => $r->client_who },
-				{ kinds => ['ipc-wait'], ns => $r->spans_ns('serve'), who => _pid($r, 'p', 0) });
+			return (
+				{ ns    => $r->spans_ns('read') - $r->cpu_ns('read'), who => $r->client_who },
+				{ kinds => ['ipc-wait'], ns => $r->spans_ns('serve'), who => _pid($r, 'p', 0) }
+			);
 		},
 	},
 	'combined-lock' => {
@@ -595,7 +607,7 @@ my %CAUSE = (
 			my ($r) = @_;
 			sprintf
 				'the client waits %d ms for a file lock that %s keeps, computes for %d ms in a '
-					. 'thread that it waits for, and sleeps for %d ms',
+				. 'thread that it waits for, and sleeps for %d ms',
 				$r->{ms} * 0.5, $r->{names}[0], $r->{ms} * 0.3, $r->{ms} * 0.2;
 		},
 		kinds => ['lock-wait'],
@@ -654,8 +666,7 @@ sub _quota_ms { my ($r) = @_; return 20 + int($r->{ms} / 5) }
 sub _serve {
 	my ($r, $name, $at, @how) = @_;
 	unlink $at if $at =~ m{^/};
-	return $r->await_ready(
-		$r->spawn([ 'BIN/cause', $r->{names}[$name], 'serve', $at, @how ]));
+	return $r->await_ready($r->spawn([ 'BIN/cause', $r->{names}[$name], 'serve', $at, @how ]));
 }
 
 sub _needs_disk {
@@ -721,11 +732,10 @@ sub swap_on {
 			system("echo $n > /sys/class/zram-control/hot_remove");
 		}
 	);
-	system(
-		"echo 2G > /sys/block/zram$n/disksize && mknod /dev/zram$n b "
+	system(   "echo 2G > /sys/block/zram$n/disksize && mknod /dev/zram$n b "
 			. "\$(tr : ' ' < /sys/block/zram$n/dev) 2>/dev/null; mkswap /dev/zram$n >/dev/null && "
-			. "swapon -p 10 /dev/zram$n"
-	) == 0 or croak "zram$n: no swap";
+			. "swapon -p 10 /dev/zram$n") == 0
+		or croak "zram$n: no swap";
 	return;
 }
 

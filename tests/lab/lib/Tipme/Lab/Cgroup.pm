@@ -12,8 +12,10 @@ my %LIMIT = (
 		# With the greatest weight, so that the quota alone is what limits it.
 		v1 => sub {
 			my ($us, $period) = @_;
-			return ([ cpu => 'cpu.cfs_period_us', $period ], [ cpu => 'cpu.cfs_quota_us', $us ],
-				[ cpu => 'cpu.shares', 262_144 ]);
+			return (
+				[ cpu => 'cpu.cfs_period_us', $period ], [ cpu => 'cpu.cfs_quota_us', $us ],
+				[ cpu => 'cpu.shares', 262_144 ]
+			);
 		},
 		v2 => sub {
 			my ($us, $period) = @_;

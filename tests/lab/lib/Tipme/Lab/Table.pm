@@ -4,9 +4,10 @@ package Tipme::Lab::Table;
 use strict;
 use warnings;
 
-my @COLUMNS =
-	([ cause => -13 ], [ client => -9 ], [ length => 8 ], [ named => -34 ], [ interval => 10 ],
-	[ share => 7 ], [ sure => 5 ], [ verdict => 8 ], [ result => 0 ]);
+my @COLUMNS = (
+	[ cause => -13 ], [ client => -9 ], [ length  => 8 ], [ named  => -34 ], [ interval => 10 ],
+	[ share => 7 ],   [ sure   => 5 ],  [ verdict => 8 ], [ result => 0 ]
+);
 
 sub _row {
 	my (@cells) = @_;
@@ -73,17 +74,18 @@ sub summary {
 	my $skipped = grep { $_->{skipped} } @r;
 	my $fast    = $count->(sub { $_[0]{right} && $_[0]{below_notice} });
 	return
-		sprintf
-		"%d runs: culprit named in %d "
-			. "(%d of them in the sums of a verdict `none`: too short to be noticed), interval "
-			. "within 5 ms in %d, share within 5 points in %d; %d skipped\n",
+		  sprintf "%d runs: culprit named in %d "
+		. "(%d of them in the sums of a verdict `none`: too short to be noticed), interval "
+		. "within 5 ms in %d, share within 5 points in %d; %d skipped\n",
 		scalar @ran, $right, $fast, $near, $share, $skipped;
 }
 
 # What a verdict says of itself: that it does not know; that it is likely; else how much rests on
 # exact records.
-my @CLASSES = ([ unknown => '"not known"' ], [ likely => '"most likely"' ],
-	[ sure => 'sure (90 % and more on exact records)' ], [ mostly => 'mostly sure' ]);
+my @CLASSES = (
+	[ unknown => '"not known"' ],                           [ likely => '"most likely"' ],
+	[ sure    => 'sure (90 % and more on exact records)' ], [ mostly => 'mostly sure' ]
+);
 
 sub _class {
 	my ($v) = @_;

@@ -1,0 +1,81 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-only
+# All Perl of the tree is laid out as perltidy does it with .perltidyrc, and perlcritic has nothing
+# to say of its modules with .perlcriticrc. An ordinary run looks at one file of six, which the
+# commit draws.
+use strict;
+use warnings;
+use Test::More;
+use File::Find;
+use FindBin qw($Bin);
+use lib "$Bin/../../tests/lib";
+use Tipme::Drawn qw(commit some seed_of);
+
+my $VERSION = 20220613;    # Debian 12's; others lay out differently
+my $OF      = 6;           # files, of which one is looked at
+my @FOLDERS = qw(abi bench docs fleet gui helper kernel-patch po postmortem tests xserver-hooks);
+my ($root)  = grep { defined && -e "$_/.perltidyrc" } $ENV{TIPME_SRCDIR}, "$Bin/../..";
+
+plan skip_all => 'needs perltidy (Debian: perltidy)' if !eval { require Perl::Tidy };
+plan skip_all => "needs perltidy $VERSION, here is $Perl::Tidy::VERSION"
+	if $Perl::Tidy::VERSION ne $VERSION;
+
+my @sources;
+find(
+	{ no_chdir => 1, wanted => sub { push @sources, substr $_, 1 + length $root if is_perl($_) } },
+	map {"$root/$_"} @FOLDERS
+);
+cmp_ok(scalar @sources, '>', 300, @sources . ' files of Perl');
+my @drawn = sort @sources;
+@drawn = some(seed_of(commit($root)), int(@drawn / $OF), @drawn) if !$ENV{TIPME_TEST_ALL};
+for my $name (@drawn) {
+	is(tidy("$root/$name"), '', "$name is laid out");
+}
+SKIP: {
+	my $left = @sources - @drawn or last;
+	skip "$left files of Perl not drawn for this commit; TIPME_TEST_ALL=1 has all", 1;
+}
+SKIP: {
+	skip 'needs perlcritic (Debian: libperl-critic-perl)', 1
+		if system 'perlcritic --version >/dev/null 2>&1';
+	my @modules = map {"$root/$_"} grep {/\.pm$/} @drawn or skip 'no module was drawn', 1;
+	open my $pipe, '-|', 'perlcritic', '--quiet', '--profile', "$root/.perlcriticrc", @modules
+		or die "perlcritic: $!\n";
+	is(join('', <$pipe>), '', 'perlcritic has nothing to say of ' . @modules . ' modules');
+}
+isnt(tidied("if(1){\nprint 1}\n"), "if(1){\nprint 1}\n", 'what is not laid out is seen');
+done_testing();
+
+# Tests, modules, and programs that say so in their first line; not what is generated or built.
+sub is_perl {
+	my ($path) = @_;
+	return 0 if !-f $path || $path =~ m{^\Q$root\E/(?:abi/generated|kernel-patch/built)/};
+	return 1 if $path              =~ /\.(?:pm|t)$/;
+	return 0 if $path              =~ m{\.[^/]+$};
+	open my $in, '<', $path or return 0;
+	return (readline($in) // '') =~ /^#!.*\bperl\b/;
+}
+
+# tidy(PATH): the first line that would change; '': none
+sub tidy {
+	my ($path) = @_;
+	open my $in, '<:raw', $path or die "$path: $!\n";
+	my $text = do { local $/; readline $in };
+	my @new  = split /^/, tidied($text);
+	my @old  = split /^/, $text;
+	return '' if "@new" eq "@old";
+	my ($n) = grep { ($new[$_] // '') ne ($old[$_] // '') } 0 .. @new;
+	return $n + 1 . ': ' . ($new[$n] // '');
+}
+
+sub tidied {
+	my ($text) = @_;
+	my ($out, $errors) = ('', '');
+	Perl::Tidy::perltidy(
+		argv        => "-pro=$root/.perltidyrc -se",
+		source      => \$text,
+		destination => \$out,
+		stderr      => \$errors
+	) and return "perltidy: $errors";
+	return $out;
+}
