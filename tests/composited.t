@@ -107,8 +107,8 @@ sub compositor {
 		}
 	);
 	ok($drawn, "$name ($pid) runs, and keys reach the client") or return;
-   # Where it manages windows, too, the window has the focus when it was clicked on, and the program
-   # has come so far: until then no window has it.
+	# Where it manages windows, too, the window has the focus when it was clicked on, and the
+	# program has come so far: until then no window has it.
 	my $focused = await(
 		sub {
 			system qw(xdotool click 1);

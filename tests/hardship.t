@@ -131,7 +131,8 @@ sub memory_group {
 		: ('/sys/fs/cgroup', 'memory.max');
 	my $dir = "$root/tipme-hardship-$$";
 	mkdir $dir or return;
- # Where the controller is not mounted, this is an ordinary folder, in which any file could be made.
+	# Where the controller is not mounted, this is an ordinary folder, in which any file could be
+	# made.
 	if (!-e "$dir/$limit") { rmdir $dir; return }
 	my $pid   = Cpanel::JSON::XS->new->decode(scalar qx{"$stage->{tipme}" status --json})->{pid};
 	my $leave = sub {

@@ -34,8 +34,8 @@ for my $n (1, 2, 3, 4, 7, $HOURS, 40) {
 			@$_
 	} @part;
 	my ($all, $longest) = (sum0(@sum), max map { $seconds{$_} // 1 } @tests);
-   # No split of whole tests can promise less (that of the longest first stays within a third of the
-   # best).
+	# No split of whole tests can promise less (that of the longest first stays within a third of
+	# the best).
 	cmp_ok max(@sum), '<=', max($longest, $all / $n) * 4 / 3 + 1,
 		"... the longest takes @{[ max @sum ]} of $all s";
 	cmp_ok max(@sum), '<=', 3600, '... an hour at most' if $n == $HOURS;

@@ -120,8 +120,8 @@ SKIP: {
 		skip 'no CPU was idle', 4 if @spans < 20;
 		my %by_cpu;
 		push @{ $by_cpu{ $_->{cpu} } }, $_ for grep { within($_->{ts_ns}) } @{ $mine{cpu_idle} };
-	  # perf leaves out events when it is interrupted while it writes one: a period of perf in which
-	  # several of ours ended is no period.
+		# perf leaves out events when it is interrupted while it writes one: a period of perf in
+		# which several of ours ended is no period.
 		my $all = @spans;
 		@spans = grep {
 			my $s = $_;
@@ -132,7 +132,8 @@ SKIP: {
 			"perf has left out few ends: @{[ $all - @spans ]} of $all";
 		my ($found, $sum_m, $sum_t, $states) = (0, 0, 0, 0);
 		for my $s (@spans) {
-		  # The one that ended next to it: periods may be shorter than what two recorders differ by.
+			# The one that ended next to it: periods may be shorter than what two recorders differ
+			# by.
 			my ($r) = sort { abs($a->{ts_ns} - $s->{to}) <=> abs($b->{ts_ns} - $s->{to}) }
 				grep { abs($_->{ts_ns} - $s->{to}) < 100e3 } @{ $by_cpu{ $s->{cpu} } // [] };
 			next if !$r;

@@ -33,8 +33,8 @@ for my $try (1 .. 6) {
 	record();
 	my $lost = lost_by_perf($dir, 'events') + lost_by_perf($dir, 'clock');
 	note "try $try: perf has lost something, $lost times" if $lost;
-  # Seen once in some hundred runs: the kernel's count alone has a few more, we do not know which (a
-  # machine may hide interrupts from tracing). Not twice in a row.
+	# Seen once in some hundred runs: the kernel's count alone has a few more, we do not know which
+	# (a machine may hide interrupts from tracing). Not twice in a row.
 	my $off = !$lost && !$once_more++ && disk_counts();
 	last if !$lost && (!$off || $off->{difference} <= $off->{allowed});
 	note "try $try: $off->{text}" if $off;
@@ -108,7 +108,8 @@ sub disks {
 			@{ $theirs{$event} };
 		my @missing = grep { !$m{$_}-- } @t;
 		cmp_ok scalar keys %m, '>', 0, "requests made of them were $phase";
-	   # perf leaves out what comes in an interrupt while it is writing itself; what it saw, we saw.
+		# perf leaves out what comes in an interrupt while it is writing itself; what it saw, we
+		# saw.
 		is_deeply \@missing, [], 'none is missing of those that perf saw: ' . @t;
 	}
 	my $c = disk_counts() or return;
@@ -132,8 +133,8 @@ sub disk_counts {
 		my $t = $_->{ts_ns};
 		$t > $from - 20e6 && $t < $from_to + 20e6 || $t > $to_from - 20e6 && $t < $to + 20e6
 	} @done;
-# What asks for nothing but a flush is counted there as a write, when it is done: one that was asked
-# for before, too.
+	# What asks for nothing but a flush is counted there as a write, when it is done: one that was
+	# asked for before, too.
 	my $flushes = grep {
 			   $_->{dev} == $dev
 			&& $_->{phase} eq 'queued'
@@ -278,7 +279,8 @@ sub workers {
 		my $mine = grep { within($_->{ts_ns}) } @{ $mine{$ours} };
 		cmp_ok scalar @t,       '>',  10, 'perf saw that work of the kernel ' . $what . ': ' . @t;
 		cmp_ok scalar @missing, '<=', $mine{missed}, '... each of them is here' or diag "@missing";
- # Much is queued by interrupts, also by those that come while perf writes, and it leaves these out.
+		# Much is queued by interrupts, also by those that come while perf writes, and it leaves
+		# these out.
 		cmp_ok abs($mine - @t), '<=', 2 + @t * 0.02, "... of $mine" if $ours ne 'work_queued';
 	}
 }
@@ -329,8 +331,8 @@ sub interrupts {
 	my ($looked, @odd) = (0);
 	for my $r (grep { $_->{ts_ns} > $from && $_->{ts_ns} < $to } @{ $mine{irq} }) {
 		my $list = $spans{"$r->{kind} $r->{cpu}"} or next;
- # Between their look at the clock and ours there may be another interrupt, or the host of a virtual
- # machine.
+		# Between their look at the clock and ours there may be another interrupt, or the host of a
+		# virtual machine.
 		my ($s) =
 			grep { $_->[0] < $r->{ts_ns} + $r->{duration_ns} && $_->[1] > $r->{ts_ns} } @$list;
 		# perf leaves out events when it is interrupted while it writes one.
@@ -353,8 +355,8 @@ sub samples {
 	my @its = grep { $_->{tid} == $pid } @all;
 	my $t   = @its;
 	cmp_ok $t, '>', 50, "perf took $t samples of a busy loop";
-  # Where others had its CPUs, too, it is a matter of luck whom each of the two met: four times what
-  # is usual.
+	# Where others had its CPUs, too, it is a matter of luck whom each of the two met: four times
+	# what is usual.
 	my %on     = map { $_->{cpu} => 1 } @its;
 	my $others = grep {
 			   $on{ $_->{cpu} }

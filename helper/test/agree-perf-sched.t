@@ -43,8 +43,8 @@ cmp_ok(scalar(keys %by_tid), '>=', 4, 'threads with enough to compare');
 for my $tid (sort { $a <=> $b } keys %by_tid) {
 	for my $what (qw(run wait switches)) {
 		my ($x, $y) = map { $_->{$tid}{$what} // 0 } $o, $p;
-	# Both look at one waking, one after the other: the one who comes second stamps it later, by the
-	# time of a stack.
+		# Both look at one waking, one after the other: the one who comes second stamps it later, by
+		# the time of a stack.
 		my $slack = $what eq 'switches' ? 2 : 1e6 + 10e3 * ($p->{$tid}{switches} // 0);
 		my $most  = ($x > $y ? $x : $y) * 0.01 + $slack;
 		ok(

@@ -96,8 +96,8 @@ SKIP: {
 		);
 	} // {};
 	is($d->{interval}{duration_ns}, $r->{episode_to_ns} - $r->{episode_from_ns}, 'of that length');
-  # Besides the 10 ms that it computes and the 50 ms that it sleeps, it waited for its CPU; how much
-  # each is, is the machine's affair.
+	# Besides the 10 ms that it computes and the 50 ms that it sleeps, it waited for its CPU; how
+	# much each is, is the machine's affair.
 	my %kinds = %{ $d->{totals}{kinds} // {} };
 	cmp_ok(sum(values %kinds),            '==', $d->{interval}{duration_ns}, 'the causes add up');
 	cmp_ok($kinds{'cpu-contention'} // 0, '>',  0, 'the hog is among them');

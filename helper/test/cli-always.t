@@ -113,7 +113,8 @@ chmod 0700, "$home/.config/autostart" or die;
 		'... and what to do';
 }
 {
- # With systemd, whose manager does not answer here: systemctl says why, and nothing else is set up.
+	# With systemd, whose manager does not answer here: systemctl says why, and nothing else is set
+	# up.
 	mkdir '/run/systemd'        or die $!;
 	mkdir '/run/systemd/system' or die $!;
 	($rc, undef, $err) = tipme_as('start', '--always');

@@ -130,8 +130,8 @@ is $d->{verdict}{kind}, 'stopped', '... and its verdict names the cause';
 
 SKIP: {
 	skip 'TIPME_TEST_ALL is not set: waits for half a minute', 3 if !$ENV{TIPME_TEST_ALL};
-# The mildest goes, but for the newest (helper/test/daemon-retention.t): both are measured when they
-# are taken, so they hardly differ.
+	# The mildest goes, but for the newest (helper/test/daemon-retention.t): both are measured when
+	# they are taken, so they hardly differ.
 	sleep 30;
 	slow_key(1500);
 	ok saved(2), 'then the next is taken';
@@ -154,8 +154,8 @@ SKIP: {
 	$s->type_lines('enter ; yes');
 	$s->pressed(1);
 	takes_none('a program that writes all the time', sub { sleep 2 });
-# All at the same time, however long each takes to be there on a machine with other work; where that
-# is too long, once more.
+	# All at the same time, however long each takes to be there on a machine with other work; where
+	# that is too long, once more.
 	my $taken;
 	for my $try (1 .. 5) {
 		my $begin = Time::HiRes::time() + 1.5;
@@ -168,8 +168,8 @@ SKIP: {
 				if !$pid;
 			$pid
 		} Tipme::Stage::cpu_numbers();
-	  # They are moved while they wait, as the scheduler does, too: the kernel counts what they have
-	  # waited at each move.
+		# They are moved while they wait, as the scheduler does, too: the kernel counts what they
+		# have waited at each move.
 		my $mover = fork // die "fork: $!\n";
 		exec 'chrt', '-f', 45, $^X, '-MTime::HiRes=time,sleep', '-e',
 			'sleep($ARGV[0] - time) if $ARGV[0] > time; my ($begin, $x, $y, @cpus) = @ARGV; for my '

@@ -12,8 +12,8 @@ use Tipme::TestDaemon qw(complete load manifest slurp tipme tipmed records_of wa
 plan skip_all => 'recording needs root (run it with sudo)' if $>;
 
 subtest 'two triggers at once' => sub {
-  # The first is not over before the third has come, however long the machine is busy with something
-  # else.
+	# The first is not over before the third has come, however long the machine is busy with
+	# something else.
 	my $POST_S = 4;
 	my $d      = Tipme::TestDaemon->new(args => [ '--post', $POST_S ]);
 	is + ($d->start)[0], 0, 'start';

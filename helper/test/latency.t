@@ -254,8 +254,8 @@ END
 	);
 	unlike($said, qr/not measured.*causes/, 'and the report does not say that there are none');
 
-  # Of the episodes that it triggered (one in five seconds), those in which the host of this machine
-  # had no hand.
+	# Of the episodes that it triggered (one in five seconds), those in which the host of this
+	# machine had no hand.
 	wait_until(sub { ($d->status->{saving} // '') eq 'idle' });
 	my @episodes = glob $d->library . '/2*';
 	cmp_ok(scalar @episodes, '>=', 1, 'it has had an episode saved');

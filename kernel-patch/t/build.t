@@ -46,9 +46,9 @@ SKIP: {
 	skip 'no checkpatch.pl: no source of a kernel is in the cache (tests/vm/mkkernel fetches one)',
 		1
 		if !$script;
-# Not for us: versions, since we are compiled for several; macros that make rows of a table or whole
-# functions; lines as wide as the house has them. Braces and blanks are as clang-format lays them
-# out (tests/layout.t).
+	# Not for us: versions, since we are compiled for several; macros that make rows of a table or
+	# whole functions; lines as wide as the house has them. Braces and blanks are as clang-format
+	# lays them out (tests/layout.t).
 	my $ignore = 'LINUX_VERSION_CODE,CONSTANT_COMPARISON,COMPLEX_MACRO,TRAILING_SEMICOLON,'
 		. 'OPEN_BRACE,TRAILING_STATEMENTS,SPACING';
 	my @files = map { glob "$top/$_" } qw(kernel-patch/module/*.[ch] abi/kernel/*_uapi.h);

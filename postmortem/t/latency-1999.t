@@ -173,7 +173,8 @@ subtest 'section 3.1: hours that stand for a week' => sub {
 };
 
 subtest 'text and table 3' => sub {
-   # Section 4.3: without the scanner a thread waits 16 ms once in 44 minutes of driven office work.
+	# Section 4.3: without the scanner a thread waits 16 ms once in 44 minutes of driven office
+	# work.
 	my %use = map { $_->{name} => $_ } uses();
 	my $day = $use{office}{hours} * 60 / (44 * $use{office}{factor});
 	ok(

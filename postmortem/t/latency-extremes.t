@@ -30,7 +30,8 @@ sub mixed {
 }
 
 subtest 'by hand' => sub {
-# Gumbel's with place 1000 and scale 100: the k-th of n lies at 1000 - 100 log(-log((k - 0.5) / n)).
+	# Gumbel's with place 1000 and scale 100: the k-th of n lies at 1000 - 100 log(-log((k - 0.5) /
+	# n)).
 	my $f = fit(mixed(map { 1000 - 100 * log(-log(($_ - 0.5) / 101)) } 1 .. 101));
 	is($f->{refused}, undef, 'fitted');
 	cmp_ok(abs($f->{place} - 1000), '<', 10,   'the place');

@@ -251,8 +251,8 @@ subtest 'the worst of an hour' => sub {
 					&& (!defined $hour->{most_us} || $true <= $hour->{most_us});
 			}
 			note "$name, stalls over $long blocks: $in of $RUNS, $told told";
-		 # Few stalls that last over blocks tell badly how long they last: 95 of 100 are not reached
-		 # (docs/accuracy.md), and 90 are claimed.
+			# Few stalls that last over blocks tell badly how long they last: 95 of 100 are not
+			# reached (docs/accuracy.md), and 90 are claimed.
 			cmp_ok(
 				$in, '>=', least_of($RUNS, $long > 1 ? 0.9 : 0.95),
 				"$name, stalls over $long blocks: $in of $RUNS"

@@ -156,7 +156,8 @@ sub looks_for_its_command {
 		$look++;
 		$t += $awake;
 	}
-# The holder lets go of the lock, and the child ends, while the client is awake, or in its next nap.
+	# The holder lets go of the lock, and the child ends, while the client is awake, or in its next
+	# nap.
 	my $free = $t + ($o{between} ? 10.1 : 5);
 	$s->wake(0, $free - 2, 860, 0, 'nanosleep', context => 'hardirq')
 		->run(0, $free - 1.9, $free - 0.9, 860, 'sleeping')

@@ -347,8 +347,7 @@ sub helper {
 	my ($s, $sleep) = @_;
 	$s->enter(1000)->run(1, 1000.25, 1002, CLIENT, 'sleeping');    # writes Enter to the pty
 	work($s, 1001, CLIENT, SHELL, 'tty')->draw(1001.9);            # the echo
-																   # the shell forks and waits
-	$s->run(0, 1002.5, 1003, SHELL, 'sleeping');
+	$s->run(0, 1002.5, 1003, SHELL, 'sleeping');                   # the shell forks and waits
 	$s->builder->kernel(
 		0, 1002_800_000, 'fork', tid => SHELL, child_tid => 400, child_pid => 400,
 		child_start_ns => 1002_800_000

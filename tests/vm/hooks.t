@@ -107,8 +107,8 @@ sub hang {
 	sleep 45;
 	$vm->run($vm->as_user("$program -n painter -g 300 -m 240000 -f 1 >/dev/null 2>\&1 \&"));
 	my $client = pid_of($vm, 'painter');
-  # Its trial request is over, and the one that hangs the server has begun, when the server does not
-  # answer any more.
+	# Its trial request is over, and the one that hangs the server has begun, when the server does
+	# not answer any more.
 	$vm->wait_for('the server hangs', '! ' . $vm->as_user('timeout 5 xset q') . ' >/dev/null');
 	my $at = now($vm);
 	$vm->press('d');

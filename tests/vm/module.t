@@ -74,8 +74,8 @@ sub loading {
 	);
 	ok_run($vm, 'rmmod tipme', 'it unloads');
 	each_part_fails($vm);
-   # The programs beside it are verified each time, which takes an emulated machine on a busy host a
-   # minute: one answer a round.
+	# The programs beside it are verified each time, which takes an emulated machine on a busy host
+	# a minute: one answer a round.
 	ok_run(
 		$vm,
 		'insmod /opt/tipme.ko && timeout 500 /opt/ksrc-dump -q -s 1 -S module >/dev/null 2>&1 && '

@@ -97,8 +97,8 @@ sub on_kernel {
 	($said, $rc) = $vm->run('setpriv --reuid=65534 --clear-groups tipme snap');
 	is $rc, 1, 'another user does not';
 
-# The clock is set back and forth, and a CPU goes and comes: the episode is whole, and durations are
-# true.
+	# The clock is set back and forth, and a CPU goes and comes: the episode is whole, and durations
+	# are true.
 	$vm->run('date -s "-3 hours"; date -s "+5 hours"');
 	my ($cpus) = $vm->run('nproc') =~ /(\d+)/;
 	$vm->run('echo 0 > /sys/devices/system/cpu/cpu1/online; sleep 1') if $cpus > 1;
@@ -139,9 +139,9 @@ SKIP: {
 	);
 	is status()->{owner}, 1000, '... for the same user';
 
- # The session ends, and some time later the user is logged in again: it ends with the one and comes
- # back with the other. Logged in again at once, within the second between two looks, the same user
- # goes on being recorded by the same process.
+	# The session ends, and some time later the user is logged in again: it ends with the one and
+	# comes back with the other. Logged in again at once, within the second between two looks, the
+	# same user goes on being recorded by the same process.
 	$pid = property('MainPID');
 	$vm->run('systemctl stop getty@tty1; loginctl terminate-user user');
 	$vm->wait_for('who sits there has gone, and so has it', "! test -e /proc/$pid");

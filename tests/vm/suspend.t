@@ -85,22 +85,22 @@ sub put {
 sub recorded_by {
 	my ($source) = @_;
 	my $vm = Tipme::VM->new(kernel => $kernel, payload => $payload);
- # Without an idle driver the kernel's clock would go on while it is suspended to idle: then no time
- # is missing.
+	# Without an idle driver the kernel's clock would go on while it is suspended to idle: then no
+	# time is missing.
 	ok_run(
 		$vm, 'systemd-sysusers && insmod /opt/tipme_test_idle.ko'
 			. ($source eq 'module' ? ' && insmod /opt/tipme.ko' : ''), 'drivers'
 	);
-# Debian's 3 keeps all but CAP_SYS_ADMIN from opening counters, which the recorder gives up, but for
-# a process that does nothing else; the kernel's own 2 does not. Once it is as Debian has it, once
-# it is raised when recording goes on: then there is nobody who may.
+	# Debian's 3 keeps all but CAP_SYS_ADMIN from opening counters, which the recorder gives up, but
+	# for a process that does nothing else; the kernel's own 2 does not. Once it is as Debian has
+	# it, once it is raised when recording goes on: then there is nobody who may.
 	$vm->run('sysctl -q kernel.perf_event_paranoid=' . ($source eq 'bpf' ? 3 : 2));
 	# Both sleeps are to be in the second episode, where all of this takes no longer than that.
 	my $server = start_recorder($vm, '--window 90');
 	$vm->run('sysctl -q kernel.perf_event_paranoid=3');
 	opener($vm, $source);
-   # The witness. And who samples /proc, whom no tracing program tells of the sleep; also to save as
-   # root whenever it is asked.
+	# The witness. And who samples /proc, whom no tracing program tells of the sleep; also to save
+	# as root whenever it is asked.
 	ok_run(
 		$vm,
 		'cd /sys/kernel/tracing && echo mono > trace_clock && echo 1 > '
@@ -216,8 +216,8 @@ sub sleeps {
 	my ($state, $way) = @_;
 	my $vm    = $state->{vm};
 	my $awake = times_awake($vm);
-   # To idle with a key on the way that is answered only when it is awake again; long enough for the
-   # recorder to have looked at its clocks before and after.
+	# To idle with a key on the way that is answered only when it is awake again; long enough for
+	# the recorder to have looked at its clocks before and after.
 	my $terminal = $way == \&to_idle ? Tipme::Desktop::pid_of($vm, 'xterm') : undef;
 	if ($terminal) { $vm->run("kill -STOP $terminal"); $vm->press('z'); sleep 3 }
 	my $host_s = $way->($vm);
@@ -378,8 +378,8 @@ sub records {
 	cmp_ok($back{latest} // 0, '<=', $m->{end_ns},        '... and none from after the end');
 	diag join ', ',
 		map { sprintf '%s back by %.3f ms', $_, $back{$_} / 1e6 } grep {/type/} sort keys %back;
-# Switches are written when they are; others may be written when something is over, with the time of
-# its beginning.
+	# Switches are written when they are; others may be written when something is over, with the
+	# time of its beginning.
 	is_deeply(
 		[ map {"$_: $back{$_}"} grep { $back{$_} > 5e6 } grep {/^type [34]$/} keys %back ],
 		[], 'no switch or waking runs backwards'
@@ -439,8 +439,8 @@ sub key {
 	);
 	cmp_ok($d->{interval}{duration_ns}, '<', 1e9 * $slept->{kernel_s}, '... and has none of it');
 	unlike($d->{verdict}{sentence}, qr/slept for/, '... nor does its verdict speak of it');
-# The hooks' own clock is the time-stamp counter, which went on, or began anew; the kernel's time of
-# the same key is that of the device.
+	# The hooks' own clock is the time-stamp counter, which went on, or began anew; the kernel's
+	# time of the same key is that of the device.
 	my @apart = map { /ts_ns=(\d+) .*kernel_ns=(\d+)/ && $2 > 1e9 * $slept->{to_s} ? $1 - $2 : () }
 		split /\n/, $vm->run('grep " x_hooks x_input " /tmp/text');
 	cmp_ok(scalar @apart, '>=', 2, 'the X server has times of its own of keys after the sleep');

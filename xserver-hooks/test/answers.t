@@ -43,8 +43,8 @@ sub compare {
 	$kinds{ (split ' ', $_)[0] }++ for values %{ $said{on} };
 	cmp_ok($kinds{$_} // 0, '>', 100, "$order: " . ($kinds{$_} // 0) . " times: $_")
 		for qw(nothing error reply);
- # A good one, which the server misunderstands (it does not swap the event's name), so that it looks
- # like a fault of the hooks.
+	# A good one, which the server misunderstands (it does not swap the event's name), so that it
+	# looks like a fault of the hooks.
 	my %select = map { $_ => select_input($server{$_}, $swapped) } qw(off on);
 	is($select{on}, $select{off}, "$order: Present's SelectInput, as it should be: $select{off}");
 	return;

@@ -38,8 +38,8 @@ subtest 'the cursor is in the way' => sub {
 	my $served = 0;
 	for my $before (60 .. 68) {
 		for my $last (@side) {
-   # Longer than a rest in a flood: the hooks listen again. Then the cursor is shown anew, and so is
-   # told of changes before them.
+			# Longer than a rest in a flood: the hooks listen again. Then the cursor is shown anew,
+			# and so is told of changes before them.
 			sleep 0.008;
 			$c->sync;
 			$c->request($WARP_POINTER, 0, 0, $w, 0, 0, \$c->pack('ss', @$_)), $c->sync, sleep 0.002

@@ -100,7 +100,8 @@ sub visit {
 		POSIX::_exit(0);
 	}
 	waitpid $pid, 0;
-  # It has ended, so the server learns of that at its next look, and has a look between two answers.
+	# It has ended, so the server learns of that at its next look, and has a look between two
+	# answers.
 	$stay->sync for 1 .. 3;
 	return $pid;
 }

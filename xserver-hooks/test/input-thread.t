@@ -45,8 +45,8 @@ my ($w, $gc) = $c->window(width => 1280, height => 800);
 my ($stamp_ns, $stamp_to_ns);
 for my $clock (CLOCK_MONOTONIC, CLOCK_REALTIME) {
 	my ($press, $main, $from_ns, $to_ns);
-   # The input thread reads the clock twice: where it had to wait for a CPU in between, the next key
-   # tells.
+	# The input thread reads the clock twice: where it had to wait for a CPU in between, the next
+	# key tells.
 	for my $try (1 .. 20) {
 		key(1, 'a', $clock);
 		ok(

@@ -144,8 +144,8 @@ sub half_requests {
 	for my $round (1 .. 60) {
 		my $c = XClient->new($x, swapped => $round & 1, tcp => $round % 3 == 0);
 		my ($w, $gc) = $c->window;
-  # It says 101 words and sends some of them; or a whole one and a piece; or it stands in the middle
-  # of a reply.
+		# It says 101 words and sends some of them; or a whole one and a piece; or it stands in the
+		# middle of a reply.
 		$c->_write($c->pack('CCSLL', XClient::POLY_FILL_RECTANGLE, 0, 101, $w, $gc)
 				. "\0" x (4 * ($round % 40)))
 			if $round % 4;
@@ -275,8 +275,8 @@ sub few_files {
 	my ($least) = grep { $alone->($_) } 8 .. 64;
 	ok($least, 'so few are enough for the server alone') or return;
 	for my $more (0 .. 5, 30 .. 38) {
-# Other servers that begin just then take display numbers away, and looking for another takes files,
-# too.
+		# Other servers that begin just then take display numbers away, and looking for another
+		# takes files, too.
 		my ($x, $why);
 		for (1 .. 10) {
 			($x, $why) = limited($peer->{dir}, $least + $more, hooks => hooks());
@@ -336,7 +336,8 @@ sub full_disk {
 		);
 		unlink "$dir/fill";
 		system "mount -o remount,size=16m $dir";
-	   # Two such files are at least five seconds apart, from whenever the server came to the first.
+		# Two such files are at least five seconds apart, from whenever the server came to the
+		# first.
 		my @saved;
 		await(
 			sub {

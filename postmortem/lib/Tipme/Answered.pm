@@ -143,11 +143,11 @@ sub _drawn {
 	return _end($self->_with_the_rest($e, $sure[0])) if @sure;
 	# The client rests, and has drawn nothing: a key without effect.
 	return if defined $quiet;
- # Where an X server's records reach back further than the kernel's, nobody knows whether the client
- # had come to rest.
+	# Where an X server's records reach back further than the kernel's, nobody knows whether the
+	# client had come to rest.
 	return if $limit <= $self->{kernel}->covered_from;
-  # The client has not looked at anything else meanwhile: what it shows after the next press answers
-  # this one as well.
+	# The client has not looked at anything else meanwhile: what it shows after the next press
+	# answers this one as well.
 	my ($first) =
 		@{ $self->{path}->bursts($e, $e->{next_ns} // $self->{trigger}, $self->{trigger} + 1) };
 	return _end($first) if $first;

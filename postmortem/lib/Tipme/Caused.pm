@@ -109,8 +109,8 @@ sub _caused {
 
 	# A sleep in which it could not take its next event is a part of what it does for this one.
 	for my $w (@waits) {
-	  # The client's own timer ended it; or an interrupt the server's, which then brought the client
-	  # another event.
+		# The client's own timer ended it; or an interrupt the server's, which then brought the
+		# client another event.
 		next if !$w->{waker} || $w->{waker}{context} eq 'task';
 		my $pid = $self->_pid($w->{tid}, $w->{to});
 		if ($pid == $e->{pid} && $self->{rest}->waits_for_events($e, $w->{tid}, $w->{reason})) {
@@ -120,8 +120,8 @@ sub _caused {
 			$net = 1;
 			next;
 		}
- # A thread that has the timers of others slept until one of them; one that paces frames does so for
- # less.
+		# A thread that has the timers of others slept until one of them; one that paces frames does
+		# so for less.
 		return 0 if $w->{to} - $w->{from} > $FRAME_NS && $chain->is_idle_there($w);
 		$paced = 1
 			if $pid == $e->{pid} && $w->{waker}{context} eq 'hardirq' && $chain->is_idle_there($w);

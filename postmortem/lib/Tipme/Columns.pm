@@ -292,7 +292,8 @@ sub _map {
 		my @first = unpack 'N*', ${ _column($file, $columns->{"$table first"}) };
 		my $index = $columns->{"$table index"};
 		my %lists;
- # There are many threads: all their lists are one mapping, of which parts are taken when asked for.
+		# There are many threads: all their lists are one mapping, of which parts are taken when
+		# asked for.
 		if ($table eq 'by_tid') {
 			%lists = map { $key[$_] => [ @first[ $_, $_ + 1 ] ] } 0 .. $#key;
 			$ev->{all_by_tid} = _column($file, $index);

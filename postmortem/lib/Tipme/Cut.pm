@@ -330,8 +330,8 @@ sub carries {
 		if $name eq 'signal'
 		&& ($self->{pid}{ $f->{pid} } || $self->{of}{ $f->{tid} })
 		&& $self->_mention($name, $f);
-   # Who it is that has a part may have been told only then. Who made whom long before is not looked
-   # at.
+	# Who it is that has a part may have been told only then. Who made whom long before is not
+	# looked at.
 	return
 		   if $name eq 'fork'
 		&& $self->{ground}

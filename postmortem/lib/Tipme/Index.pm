@@ -103,8 +103,8 @@ sub _choose_folder {
 	mkdir $self->{folder}, 0700
 		or -d $self->{folder}
 		or die "$self->{folder}: $!: is the disk full?\n";
-  # A strange `cache` is not followed nor believed; what belongs to another user cannot be replaced,
-  # either.
+	# A strange `cache` is not followed nor believed; what belongs to another user cannot be
+	# replaced, either.
 	die "$self->{folder}: belongs to another user: remove it\n" if (stat $self->{folder})[4] != $>;
 }
 

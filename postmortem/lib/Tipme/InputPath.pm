@@ -372,8 +372,8 @@ sub _add_bursts {
 		$e->{candidate} = 1
 			if $e->{first_of_go} && $e->{motion} eq 'cursor' && $e->{device_ns} < $self->{trigger};
 		next if !defined $e->{deliver_ns} || ($e->{motion} // '') eq 'cursor';
-   # The presses of a hot-key are the user's, too: what a client draws at one of them answers no key
-   # before it.
+		# The presses of a hot-key are the user's, too: what a client draws at one of them answers
+		# no key before it.
 		if ($e->{chord}) { $next{ _who($e) } = $e->{deliver_ns} if $PRESS{ $e->{kind} }; next }
 		$e->{candidate} = 1
 			if ($CANDIDATE{ $e->{kind} } || $e->{first_of_go})

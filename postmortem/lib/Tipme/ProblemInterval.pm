@@ -111,11 +111,12 @@ sub entered_ns { my ($e) = @_; return $e->{device_ns} // $e->{kernel_ns} // $e->
 
 sub _best {
 	my ($self, @c) = @_;
-  # Keys that draw nothing (modifiers, those of a password) may have waited until the end, for all
-  # that the X records know. There may be many of them, and they must not keep us from what is known
-  # to have been answered late.
+	# Keys that draw nothing (modifiers, those of a password) may have waited until the end, for all
+	# that the X records know. There may be many of them, and they must not keep us from what is
+	# known to have been answered late.
 	my %best;
- # Of a start of which it is not known how long it takes it is not known either whether it was long.
+	# Of a start of which it is not known how long it takes it is not known either whether it was
+	# long.
 	my @unsure = grep { $_->{event}{start} && ($self->usual($_->{event}))[1] < $ENOUGH } @c;
 	my %unsure = map  { $_->{event}{n} => 1 } @unsure;
 	@c = grep { !$unsure{ $_->{event}{n} } } @c;
@@ -134,8 +135,8 @@ sub _best {
 sub _look {
 	my ($self, $best,  @c)       = @_;
 	my ($n,    $looks, $covered) = (0, 0, $self->{kernel}->covered_from);
- # An X server's records may reach back much further than the kernel's, and what lies there must not
- # use up what is looked at.
+	# An X server's records may reach back much further than the kernel's, and what lies there must
+	# not use up what is looked at.
 	my $since = $self->_recorder_start;
 	@c = grep { my $t = entered_ns($_->{event}); $t >= $since && $t + $_->{upper} > $covered } @c;
 	for my $c (@c) {
@@ -405,9 +406,10 @@ sub _woken_for {
 		my $states = $self->{kernel}->states($from, $w + $NS_PER_MS);
 		my ($t, $further, $input_thread, $by) =
 			$self->_waking_of($states, $x, $w, $asleep - $NS_PER_MS);
-# A thread that has waited since before what is loaded may have been woken by an earlier one.
-# Its main thread has other things to be woken for than input: if it got no CPU for long after that,
-# the event came at some time until it ran.
+		# A thread that has waited since before what is loaded may have been woken by an earlier
+		# one.
+		# Its main thread has other things to be woken for than input: if it got no CPU for long
+		# after that, the event came at some time until it ran.
 		return (
 			$t,
 			$input_thread || $w - $t <= $CLEAR_NS || $by && !$self->_asked($x, $by, $t, $w) ? 1 : 0,
@@ -440,7 +442,8 @@ sub _waking_of {
 		my $slept = $i->{kind} eq 'blocked' || $i->{kind} eq 'runnable' && $i->{how} eq 'raced';
 		if (!$slept) { $t = $i->{from}; last if $t < $not_before; next }
 		my $w = $i->{wake};
-	 # A sleep that goes on beyond that time (its records begin later) was not ended for this event.
+		# A sleep that goes on beyond that time (its records begin later) was not ended for this
+		# event.
 		last if !defined $w || $ev->ts($w) < $not_before || $ev->ts($w) > $t;
 		$found = $t = $ev->ts($w);
 		$by    = $ev->context($w) == 0 ? $ev->waker($w) : 0;

@@ -556,8 +556,8 @@ sub disk_wait {
 		$best = $b if !$best || ($b->{completed} // $FOREVER) >= ($best->{completed} // $FOREVER);
 	}
 	return $best if $best;
-# What is done after the waking did not cause it; of what was done just before, rather what is known
-# to have woken this very thread.
+	# What is done after the waking did not cause it; of what was done just before, rather what is
+	# known to have woken this very thread.
 	for my $r (_before($t->{done}, $to)) {
 		last                 if $r->{completed} < $to - $NEAR_NS || $r->{completed} <= $from;
 		next                 if !@{ $r->{bios} };
@@ -788,8 +788,8 @@ sub _io_queued {
 	my ($t, $r) = @_;
 	my $bio =
 		{ %$r{qw(tid dev sector sectors op)}, queued => $r->{ts}, indices => [ $r->{index} ] };
-# A device on top of another (a volume, an encrypted disk) hands the same bio down: the lower one is
-# waited for.
+	# A device on top of another (a volume, an encrypted disk) hands the same bio down: the lower
+	# one is waited for.
 	my $above = $t->{by_tid}{ $r->{tid} }[-1];
 	$above->{passed_on} = 1
 		if $above

@@ -116,8 +116,8 @@ sub _between {
 	$wait = $gap - $run if $wait > $gap - $run;
 	my $rest   = $gap - $run - $wait;
 	my $asleep = { _state($a) }->{kind} eq 'blocked';
-   # A thread that was seen able to run and has neither run nor waited yet, as far as the kernel has
-   # counted: it waits still.
+	# A thread that was seen able to run and has neither run nor waited yet, as far as the kernel
+	# has counted: it waits still.
 	if (!$asleep && !$run && !$wait) {
 		return _pieces($a, $b, [ $gap, kind => 'runnable', how => 'unknown', cpu => $b->{cpu} ]);
 	}

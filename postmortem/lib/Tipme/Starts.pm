@@ -86,7 +86,8 @@ sub _event {
 			&& ($_->{pid} // 0) == $c->{pid}
 			&& $_->{ts_ns} <= $self->{trigger}
 	} $x->between('draw', $c->{ts_ns}, $gone // 1 << 62);
-   # A program that asks the server something and has no window has shown nothing, and owes nothing.
+	# A program that asks the server something and has no window has shown nothing, and owes
+	# nothing.
 	return if !@drawn && defined $gone;
 	return made_of(
 		$e,

@@ -427,8 +427,8 @@ sub _waiter {
 		? N__('the compositor (pid {pid})')
 		: N__('the X server (pid {pid})'), pid => $pid
 	) if $pid == $o->{server}{pid};
-  # A process that took another name meanwhile (it was forked, and then ran another program) goes by
-  # the last one.
+	# A process that took another name meanwhile (it was forked, and then ran another program) goes
+	# by the last one.
 	my ($p) = reverse grep { $_->{pid} == $pid } @$path;
 	return fill(
 		N__('{comm} (pid {pid}), for which it waited,'),

@@ -301,7 +301,8 @@ sub _running {
 		$self->{tid} = $i->{was} if $i->{was} && $lo == $i->{from};
 		return;
 	}
-  # A worker runs for whoever queued the work; below the time of queueing the walk is with that one.
+	# A worker runs for whoever queued the work; below the time of queueing the walk is with that
+	# one.
 	my $begin = $work->{start_ns} > $lo && $work->{start_ns} < $self->{t} ? $work->{start_ns} : $lo;
 	$s{irq_ns} = 0 if $begin > $lo;
 	$self->_emit($begin, %s, reason => 'running', work => $work);

@@ -62,8 +62,8 @@ sub new {
 	);
 	$self->{display} =
 		$self->wait_for(sub { (glob "$dir/session/wayland-?")[0] }, 'the compositor') =~ s{.*/}{}r;
-# A session that has no keyboard between two keys is given a new one with each, and a client that is
-# stopped does not take that.
+	# A session that has no keyboard between two keys is given a new one with each, and a client
+	# that is stopped does not take that.
 	$self->spawn({}, 'wtype', '-s', 2_000_000, 'a');
 	return $self;
 }

@@ -123,8 +123,8 @@ sub terminal { return 'foot' }
 # headless session has not, is the command.
 sub start_typist {
 	my ($self) = @_;
-# A session that has no keyboard between two keys is given a new one with each, and a client that is
-# stopped does not take that.
+	# A session that has no keyboard between two keys is given a new one with each, and a client
+	# that is stopped does not take that.
 	my $keeper = $self->spawn('wtype', '-s', $KEEP_MS, 'a');
 	$self->at_end(sub { kill 'TERM', $keeper; waitpid $keeper, 0 });
 	pipe(my $lines, my $in)   or croak "pipe: $!";

@@ -185,8 +185,8 @@ sub _covered {
 	my @left = map { [ $_->{ts_ns}, _box($_) ] } @$pieces;
 	for my $p (@paints) {
 		my $box = _box($p);
-  # The last drawing, and what came with it, only in a frame that was begun for it; what came before
-  # may have been shown before.
+		# The last drawing, and what came with it, only in a frame that was begun for it; what came
+		# before may have been shown before.
 		@left = map {
 			$_->[0] < $p->{ts_ns} && ($_->[0] < $d->{ts_ns} - $MS || $p->{ts_ns} > $began->{ns})
 				? map { [ $_->[0], $_ ] } _outside($_->[1], $box)

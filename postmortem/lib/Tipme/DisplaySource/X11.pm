@@ -43,7 +43,8 @@ sub sources {
 		@{ $ep->manifest->{sources} })
 	{
 		next if !grep { $_ eq $s->{source} } @SOURCES;
-  # What the server itself told is exact: an observer that came before the hooks has nothing to add.
+		# What the server itself told is exact: an observer that came before the hooks has nothing
+		# to add.
 		next if $s->{source} eq 'x_client' && $hooked{ $s->{server_pid} // 0 };
 		next if $of{ $s->{file} };
 		my ($first) = grep {
@@ -94,8 +95,8 @@ sub _load {
 		if (!defined $name) { $ep->unknown_seen($type, $s->{file}, $s->{offset} + $off); next }
 		my $f = $fields->(substr $$buf, $off, $len);
 		$f->{nr} = $s->{number} + $n;
-	# The input thread tells what it read; its hot-key is the server's own, seen before, and perhaps
-	# seen nowhere else.
+		# The input thread tells what it read; its hot-key is the server's own, seen before, and
+		# perhaps seen nowhere else.
 		if ($s->{file} ne $self->{file}) {
 			push @{ $self->{ $name eq 'x_chord' ? 'input_chord' : 'input' } },
 				{ %$f, file => $s->{file} }

@@ -81,8 +81,8 @@ sub _read_ahead {
 	my $part = $self->_part($s);
 	my @new  = _fixed_entries($stream, $s, $part);
 	if (!@new) {
-	# Records of several lengths, or a damaged one: the episode's own walk knows what to do, for all
-	# that is left of it.
+		# Records of several lengths, or a damaged one: the episode's own walk knows what to do, for
+		# all that is left of it.
 		$part = {
 			%$s, offset => $s->{offset} + ($s->{from} // 0),
 			body_len => $s->{body_len} - ($s->{from} // 0)

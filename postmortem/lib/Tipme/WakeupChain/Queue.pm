@@ -33,7 +33,8 @@ sub _runnable {
 			$self->_occupied_in_turn($i, $span, $prio, \@evidence);
 			next;
 		}
- # Of several that had the CPU in turn, the first and the last carry the records of the wait itself.
+		# Of several that had the CPU in turn, the first and the last carry the records of the wait
+		# itself.
 		my @o = reverse $states->occupants($cpu, $from, $to);
 		$self->_occupied($i, $o[$_], $prio, $_ && $_ < $#o ? [] : \@evidence, $cpu) for 0 .. $#o;
 	}
@@ -156,8 +157,8 @@ sub _occupied {
 		exact    => $i->{guessed} ? 0 : 1,
 		own_prio => $own_prio
 	);
- # Its CPU was idle: on the way to another, or slow to wake up. Where it was put first may have been
- # busy.
+	# Its CPU was idle: on the way to another, or slow to wake up. Where it was put first may have
+	# been busy.
 	if (defined $i->{cpu} && $i->{cpu} != $cpu) {
 		for my $p (reverse $self->{states}->occupants($i->{cpu}, $from, $to)) {
 			my ($f, $e, $who, $pr, $ix) = @$p;

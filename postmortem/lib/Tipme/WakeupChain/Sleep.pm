@@ -22,8 +22,8 @@ sub _blocked {
 		exact => $i->{guessed} ? 0 : 1,
 		stack => scalar $self->{threads}->stack($i->{stack_id}), waker => $waker
 	);
-  # A frozen thread of version 2 of cgroups sleeps like others, but for its stack; the function that
-  # it sleeps in is part of get_signal() in Debian's kernels.
+	# A frozen thread of version 2 of cgroups sleeps like others, but for its stack; the function
+	# that it sleeps in is part of get_signal() in Debian's kernels.
 	$state = 'frozen'
 		if defined $s{stack}
 		&& $s{stack} =~ /\b(?:__refrigerator|do_freezer_trap)\b|\Aget_signal\b/;

@@ -130,8 +130,8 @@ sub loading {
 	$vm->run(
 		q(for k in 1 2 3; do sh -c 'while :; do sh -c "ls / > /dev/null"; done' & echo $! >> /tmp/load.pids; done)
 	);
-# One by one: under load each takes seconds, and the machine is given up on when it says nothing for
-# long.
+	# One by one: under load each takes seconds, and the machine is given up on when it says nothing
+	# for long.
 	ok_run(
 		$vm,
 		"rmmod tipme && insmod /opt/tipme.ko && "

@@ -187,9 +187,9 @@ my %CAUSE = (
 		begin   => sub { my ($s) = @_; $s->stop_pids($s->{workload}->wm_pid) },
 		release => sub { my ($s) = @_; $s->cont_pids($s->{workload}->wm_pid) },
 	},
-   # It paints what the program draws; under Wayland it gets each key first, too. Who is stopped
-   # cannot be woken: where nobody tells when the key came, it may have been when the stop began. So
-   # that is just before the key.
+	# It paints what the program draws; under Wayland it gets each key first, too. Who is stopped
+	# cannot be woken: where nobody tells when the key came, it may have been when the stop began.
+	# So that is just before the key.
 	compositor => {
 		kinds => ['stopped'], answer => 'after', desktop => qr/^(?!bare$)/,
 		who   => sub { return { $_[0]{workload}->compositor_pid => 'compositor' } },

@@ -141,8 +141,8 @@ my %CAUSE = (
 			"the client waits for a lock of $_[0]{names}[1] (nice 19), which $_[0]{names}[0] "
 				. "(nice -15) keeps from CPU 0 for $_[0]{ms} ms";
 		},
- # The holder has its lock 190 ms before the key and is nice from then on; the hog comes 10 ms after
- # that.
+		# The holder has its lock 190 ms before the key and is nice from then on; the hog comes 10
+		# ms after that.
 		kinds    => ['priority-inversion'],
 		least_ms => 150,
 		@DEEDS,
@@ -180,8 +180,8 @@ my %CAUSE = (
 			"the client works for $_[0]{ms} ms on CPU 0, which receives for the kernel, in "
 				. "softirqs, what $_[0]{names}[0] on CPU 1 sends over loopback";
 		},
-# Where they are too many, the kernel leaves them to its thread ksoftirqd; then the culprit is still
-# who sends.
+		# Where they are too many, the kernel leaves them to its thread ksoftirqd; then the culprit
+		# is still who sends.
 		kinds => [qw(irq-time cpu-contention)],
 		cpu   => 1,
 		@DEEDS,
@@ -215,8 +215,8 @@ my %CAUSE = (
 				cpus => 1
 			);
 		},
-  # Whichever is more is the verdict: the receiving, or the client's own work. The client itself saw
-  # when it did not work.
+		# Whichever is more is the verdict: the receiving, or the client's own work. The client
+		# itself saw when it did not work.
 		parts => sub {
 			my ($r) = @_;
 			my $own = $r->cpu_ns('spin');
@@ -280,9 +280,9 @@ my %CAUSE = (
 		charged => sub { $_[0]->spans_ns('stop') },
 	},
 
-# --- the X server and its other clients ---
-# Xorg's inputtest driver is read by the server's main loop, so a key that comes while the server is
-# busy has no time of its own: these begin when the client has the key already.
+	# --- the X server and its other clients ---
+	# Xorg's inputtest driver is read by the server's main loop, so a key that comes while the
+	# server is busy has no time of its own: these begin when the client has the key already.
 	'long-request' => {
 		says => sub {
 			"the X server draws for $_[0]{names}[0], one request of $_[0]{ms} ms, while the client "
@@ -539,8 +539,8 @@ my %CAUSE = (
 		},
 		client_ready => sub { my ($r) = @_; $r->{cg} = $r->cgroup->limit(memory => 24 << 20) },
 		before       => sub { my ($r) = @_; $r->{cg}->add($r->{client_pid}) },
-   # What the same costs without a limit differs from time to time, in a virtual machine most of all
-   # (its host gives the memory then): only if the kernel counts nothing.
+		# What the same costs without a limit differs from time to time, in a virtual machine most
+		# of all (its host gives the memory then): only if the kernel counts nothing.
 		charged => sub {
 			my ($r) = @_;
 			return $r->{delays} ? $r->freepages_ns : $r->spans_ns('grow') - $r->cpu_ns('free');
