@@ -233,8 +233,12 @@ is scalar(grep { $_->[2] =~ /^\d+ 16 X servers/ } @crowd), 1, 'the next is told 
 done(@$_[ 0, 1 ]) for @crowd;
 
 is $d->status->{pid}, $pid, 'it is still the same recorder';
-ok wait_until(sub { fds() <= $fds + 0 }), 'and has no descriptor more than at first'
-	or diag(fds(), " instead of $fds");
+# The ring of a server that is gone is kept for 64 s, and its descriptor.
+ok wait_until(sub { fds() <= $fds + ($ENV{TIPME_TEST_ALL} ? 0 : gone_servers()) }),
+	'... and has no descriptor more than at first, but for rings that are kept'
+	or diag(fds(), " instead of $fds, ", gone_servers(), " rings");
+Test::More->builder->skip('TIPME_TEST_ALL=1 waits until these rings are given up, too')
+	if !$ENV{TIPME_TEST_ALL};
 $d->stop;
 done_testing;
 
@@ -419,3 +423,7 @@ sub x_client {
 }
 
 sub done { my ($p, $in) = @_; close $in; waitpid $p, 0; return }
+
+sub gone_servers {
+	return scalar grep { !$_->{connected} } @{ $d->status->{x_servers} };
+}
