@@ -4,35 +4,37 @@ package Tipme::Diagnosis;
 
 use strict;
 use warnings;
+use List::Util    qw(min);
 use Tipme::Advice qw(advise);
 use Tipme::Blame;
 use Tipme::Brought;
-use Tipme::Candidates;
 use Tipme::Circumstances;
 use Tipme::Damage qw(damage_of);
+use Tipme::Diagnosis::Evidence;
+use Tipme::Diagnosis::Nothing;
+use Tipme::Diagnosis::Stages;
+use Tipme::Diagnosis::StoodStill;
+use Tipme::Diagnosis::Sums;
+use Tipme::Diagnosis::Walk;
 use Tipme::DisplaySource;
-use Tipme::Entry;
 use Tipme::Felt;
 use Tipme::InputPath;
 use Tipme::Kernel;
-use Tipme::Covered;
 use Tipme::Kinds;
 use Tipme::LateInput;
-use Tipme::Segment;
 use Tipme::Latency;
 use Tipme::RanDry;
 use Tipme::Meant   qw(meant_event);
 use Tipme::Moment  qw(before_text moment ns_of stretch_of);
 use Tipme::OwnCost qw(own_cost);
 use Tipme::ProblemInterval;
-use Tipme::Record::Layout;
 use Tipme::Reason qw(reason);
 use Tipme::Reasons;
 use Tipme::Stall;
 use Tipme::Stutter;
 use Tipme::Living;
 use Tipme::Steps   qw(steps);
-use Tipme::Verdict qw(duration_text event_words judge judge_stall totals no_input);
+use Tipme::Verdict qw(duration_text judge judge_stall totals);
 use Tipme::WakeupChain;
 use Tipme::WithoutInterval;
 use Tipme::Words qw(N__ fill);
@@ -41,7 +43,6 @@ use Tipme::Words qw(N__ fill);
 my $BEFORE_NS = 100_000_000;
 # after an open interval: what comes later may tell whom it waited for
 my $AFTER_NS = 2_000_000_000;
-my $SLOWEST  = 5;               # told where nothing is unusual
 # after an answer: what was asked for before it may be done only then
 my $JUST_NS = 50_000_000;
 
@@ -94,6 +95,8 @@ sub alike {
 	my ($self, $kind) = @_;
 	return grep { $_->{kind} eq $kind && $_->{candidate} } $self->events;
 }
+# slowest(): the presses that were answered latest, as Diagnosis::Nothing has them
+sub slowest         { return Tipme::Diagnosis::Nothing::slowest(@_) }
 sub usual_responses { my ($self, $not) = @_; return $self->{problem}->usual_responses($not) }
 sub threads         { return $_[0]{kernel}->threads }
 sub servers         { return $_[0]{path}->servers }
@@ -153,7 +156,7 @@ sub run {
 		totals  => { %{ totals([]) }, threads => [] },         evidence => [], interval => undef,
 		event   => undef,                                      overhead => undef
 		};
-	$part = $self->_nothing($part)
+	$part = Tipme::Diagnosis::Nothing::with($self, $part)
 		if $part->{verdict}{kind} eq 'none' && !defined $o{event} && !defined $o{at};
 	$part->{meant} = 1                                                  if defined $meant;
 	$part->{felt}  = Tipme::Felt::with_verdict($felt, $part->{verdict}) if $felt;
@@ -164,7 +167,7 @@ sub run {
 sub _jerky {
 	my ($self, $felt) = @_;
 	return if !$felt || ($felt->{what} // '') ne 'smooth' || $felt->{found};
-	my $part = $self->_stutter or return;
+	my $part = Tipme::Diagnosis::StoodStill::part($self) or return;
 	return { %$part, felt => Tipme::Felt::told($felt, 1, undef) };
 }
 
@@ -243,140 +246,13 @@ sub _facts {
 	};
 }
 
-# Nothing is proven slow. Who has just pressed the hot-key is told what was slowest, what may have
-# been slow and is not proven, what was not observed, and the worst beside the input.
-sub _nothing {
-	my ($self, $part) = @_;
-	my $p = $self->{problem};
-	my $c = Tipme::Candidates->new(
-		episode => $self->{episode}, kernel => $self->{kernel},
-		path    => $self->{path},    caused => $p->caused, rest => $p->rest, problem => $p
-	);
-	my $stutter = $self->_stutter;
-	return { %$stutter, slowest => $self->slowest }
-		if $stutter && $stutter->{verdict}{stutter}{sure};
-	my @unproven =
-		($self->{episode}->manifest->{trigger}{kind} // '') eq 'hotkey' ? $c->unproven : ();
-	my ($first) = grep { !Tipme::Candidates::weak($_) } @unproven;
-	if ($first) {
-		my $i = $p->interval(
-			$first->{event},
-			{
-				first_ns => undef,            end_ns => $first->{end_ns}, open => $first->{open},
-				damage   => $first->{damage}, exact  => 0
-			}
-		);
-		$part = $self->part_of($i);
-		Tipme::Candidates::told($part, $first);
-	}
-	$part->{candidates} = [
-		map {
-			my $x = $_;
-			+{ map { $_ => $x->{$_} }
-					qw(n kind pid comm start_ns end_ns possible_ns open why words by others) }
-		} @unproven
-	];
-	$part->{verdict}{sentence} .=
-		Tipme::Covered::words(Tipme::Brought::quiet($self, $self->{kernel}->sampled)->{covered_ns})
-		if $part->{verdict}{kind} eq 'none';
-	$part->{slowest} = $self->slowest;
-	push @{ $part->{verdict}{circumstances} },
-		Tipme::LateInput::facts(
-		$part->{verdict}, $self->{episode}, [ $self->events ],
-		$self->{path}->servers
-		);
-	push @{ $part->{verdict}{circumstances} },
-		(map { Tipme::Candidates::said($_) } grep { !$first || $_ != $first } @unproven),
-		$stutter
-		? fill(
-		N__('{picture}; whether it had anything to show then is not known.'),
-		picture => $stutter->{verdict}{head}
-		)
-		: (), $c->unseen, $c->beside // ();
-	return $part;
-}
-
-# A picture that moved and then stood still: judged from the thread that drew the next frame, back
-# to when that was due. sure: not by its own wish, as far as is known.
-sub _stutter {
-	my ($self) = @_;
-	my $g = Tipme::Stutter->worst($self->{episode}->trigger_ns, $self->{path}->servers) or return;
-	return
-		   if !$self->{kernel}->has_records
-		|| $self->{kernel}->sampled
-		|| $g->{from_ns} < $self->{kernel}->covered_from;
-	my $asked = $g->{source}->asked_ns(undef, $g->{draw});
-	my ($tid, $ran) = $self->{problem}
-		->caused->last_ran($self->{kernel}->states($g->{last_ns}, $asked), $g->{pid}, $asked);
-	return if !defined $tid || $ran <= $g->{from_ns};
-	my $part = $self->part_of_stall(
-		{
-			tid => $tid,      start_ns => $g->{from_ns}, end_ns => $ran, what => 'stutter',
-			of  => $g->{pid}, source   => $g->{source},  missed => $g->{missed}
-		}
-	);
-	my ($v, $clock) = ($part->{verdict}, delete $part->{by_clock_ns});
-	my $own =
-		   Tipme::Stutter->by_input($g, $self->events)
-		|| Tipme::Stutter->at_start($g, $self->{kernel}->threads, $self->{kernel}->covered_from)
-		|| $v->{kind} =~ /\A(?:timer-sleep|time-out|unknown|none)\z/
-		|| $v->{kind} =~ /\A(?:ipc|futex)-wait\z/ && ($v->{blamed}{pid} // 0) == $g->{pid}
-		|| 2 * $clock > $part->{interval}{duration_ns};
-	$v->{stutter} = {
-		pid        => $g->{pid},
-		missed     => $g->{missed},
-		period_ns  => int $g->{period_ns},
-		last_ns    => $g->{last_ns},
-		next_ns    => $g->{to_ns},
-		compositor => $g->{paints} ? 1 : 0,
-		sure       => $own         ? 0 : 1,
-		stood      => {
-			tid   => $tid, source_pid => $g->{source}{pid} // 0, from_ns => $g->{from_ns},
-			to_ns => $ran
-		}
-	};
-	return $part;
-}
-
-# slowest(): the presses that were answered latest, up to five: { n, kind, comm, duration_ns, time
-# }, the latest answer first. Those that the X records show to be late are looked at closely.
-sub slowest {
-	my ($self) = @_;
-	my @c =
-		sort { $b->[1] <=> $a->[1] || $a->[0]{n} <=> $b->[0]{n} }
-		map  { [ $_, $_->{bursts}[-1][1] - $_->{device_ns} ] }
-		grep {
-			   $_->{candidate}
-			&& $_->{device_ns} > $self->{kernel}->covered_from
-			&& ref $_->{bursts} eq 'ARRAY'
-			&& @{ $_->{bursts} }
-			&& $_->{kind} =~ /press|repeat|touch|wheel|start/
-		} $self->events;
-	splice @c, 4 * $SLOWEST if @c > 4 * $SLOWEST;
-	my @i = sort { $b->{end_ns} - $b->{start_ns} <=> $a->{end_ns} - $a->{start_ns} }
-		grep {defined} map { scalar $self->interval_of($_->[0]) } @c;
-	splice @i, $SLOWEST if @i > $SLOWEST;
-	return [
-		map {
-			my $e = $_->{event};
-			+{
-				n    => $e->{n}, kind => $e->{kind}, duration_ns => $_->{end_ns} - $_->{start_ns},
-				comm => $e->{pid}
-				? $self->{kernel}->threads->at($e->{pid}, $_->{end_ns})->{comm}
-				: Tipme::DisplaySource::unnamed($e->{client}),
-				time => moment($self->{episode}, $_->{start_ns})->{time}
-			}
-		} @i
-	];
-}
-
 # part_of(INTERVAL): the part of a diagnosis that is about it; part_of_stall(): the same of a thread
 # that stood still
 sub part_of {
 	my ($self, $i) = @_;
 	my $e = $i->{event};
 	my ($from, $to) = @$i{qw(start_ns end_ns)};
-	my $end = $i->{open} ? $self->_min($to + $AFTER_NS, $self->{episode}->end_ns) : $to + $JUST_NS;
+	my $end = $i->{open} ? min($to + $AFTER_NS, $self->{episode}->end_ns) : $to + $JUST_NS;
 	$end = $to + $JUST_NS if $end < $to + $JUST_NS;
 	my $states = $self->{kernel}->states($from - $BEFORE_NS, $end);
 	my $chain  = $self->{problem}->caused->chain($states, $e);
@@ -390,8 +266,11 @@ sub part_of {
 		early_signal => sub { return $self->{kernel}->stop_signal(@_) },
 		early_sleeps => sub { return $self->{kernel}->woken_from(@_) }
 	);
-	my $path = $blame->path(
-		$self->_from_interrupt($i, $states, $self->_segments($i, $states, $chain, $blame)));
+	my $walk = Tipme::Diagnosis::Walk->new(
+		kernel => $self->{kernel}, caused => $self->{problem}->caused,
+		damage => sub { return $self->_damage(@_) }
+	);
+	my $path   = $blame->path($walk->path($i, $states, $chain, sub { return $blame->shorten(@_) }));
 	my $cursor = ($e->{motion} // '') eq 'cursor';
 	my $client =
 		  $e->{pending} ? { pid => -1, comm => $e->{server}{name} // 'the X server' }
@@ -428,12 +307,12 @@ sub part_of {
 				pid    => $e->{server}{pid}, tid => $e->{server}{tid}, name => $e->{server}{name},
 				source => $e->{server}{source}
 			},
-			stages => $self->_stages($i, $states)
+			stages => Tipme::Diagnosis::Stages::of($i, $states, $threads)
 		},
 		path     => $path,
-		totals   => { %$totals, threads => $self->_thread_sums($path, $states, $from, $to) },
+		totals   => { %$totals, threads => $self->_sums($path, $states, $from, $to) },
 		verdict  => $verdict,
-		evidence => $self->_evidence($i, $path, $verdict),
+		evidence => Tipme::Diagnosis::Evidence::of($i, $path, $verdict),
 		overhead => own_cost($self->{episode}->manifest, $states->events, $from, $to),
 		left_out => $states->events->left_out,
 	};
@@ -482,13 +361,22 @@ sub part_of_stall {
 		$stall->{what} eq 'stutter' ? (by_clock_ns => Tipme::Stutter->by_clock($chain)) : (),
 		event    => undef,
 		path     => $path,
-		totals   => { %$totals, threads => $self->_thread_sums($path, $states, $from, $to) },
+		totals   => { %$totals, threads => $self->_sums($path, $states, $from, $to) },
 		verdict  => $verdict,
-		evidence => $self->_evidence_of_path($path, $verdict),
+		evidence => Tipme::Diagnosis::Evidence::of_path($path, $verdict),
 		overhead => own_cost($self->{episode}->manifest, $states->events, $from, $to),
 		left_out => $states->events->left_out,
 		$late ? ($stall->{what} => $late->facts($states, $threads)) : (),
 	};
+}
+
+sub _sums {
+	my ($self, @of) = @_;
+	return Tipme::Diagnosis::Sums::of(
+		@of,
+		manifest => $self->{episode}->manifest,
+		threads  => $self->{kernel}->threads
+	);
 }
 
 sub _asked_before {
@@ -526,82 +414,11 @@ sub _slept {
 	return;
 }
 
-sub _min { my ($self, $a, $b) = @_; return $a < $b ? $a : $b }
-
 sub _parent {
 	my ($self, $b, $t) = @_;
 	return if !$b->{parent};
 	my $p = $self->{kernel}->threads->at($b->{parent}, $t);
 	return $p->{known} && $p->{comm} ne '?' ? $p->{comm} : undef;
-}
-
-# Closed: backwards from the server that changed the screen; open: from the client, which still has
-# to.
-sub _segments {
-	my ($self, $i, $states, $chain, $blame) = @_;
-	my $e   = $i->{event};
-	my %how = (shorten => sub { return $blame->shorten(@_) });
-	my ($from, $to, $td) = (_woken_from($i), $i->{end_ns}, $e->{deliver_ns});
-	if (defined(my $what = $self->_damage($from, $to))) {
-		return [
-			Tipme::Segment->new(
-				tid    => $e->{pending} ? $e->{server}{tid} : $e->{pid} // 0, from => $from,
-				to     => $to,                              state => 'unknown', kind => 'unknown',
-				reason => reason('damaged', what => $what), exact => 0,         evidence => []
-			)
-		];
-	}
-	if (!$self->{kernel}->has_records) {
-		return [
-			Tipme::Segment->new(
-				tid => $e->{pid}, from => $from,   to => $to, state => 'unknown', kind => 'unknown',
-				reason => 'no-kernel', exact => 0, evidence => []
-			)
-		];
-	}
-	return $chain->walk($e->{server}{tid}, $from, $to, %how)    if $e->{pending};
-	return $self->_segments_of_frame($i, $states, $chain, %how) if $i->{frame};
-	return $chain->walk(
-		$i->{tid} // $e->{pid}, $from, $to, %how, deliver_ns => $td,
-		via => [ _parent_at_birth($e), $i->{asked} ? [ @{ $i->{asked} }, 1 ] : () ]
-	) if $i->{open} || $i->{busy};
-	return $chain->walk($e->{server}{tid}, $from, $to, %how) if ($e->{motion} // '') eq 'cursor';
-	return $chain->walk(
-		$e->{server}->changed_by($i->{damage}),
-		$from, $to, %how,
-		deliver_ns => $td,
-		via        => [
-			grep {defined} _parent_at_birth($e), $i->{asked} ? [ @{ $i->{asked} }, 1 ] : undef,
-			$self->_via($i, $states) // undef,   $self->{problem}->caused->handed_in($i, $states)
-		]
-	);
-}
-
-# Before a program was there, whoever made it had the time; and the way there leads through it.
-sub _parent_at_birth {
-	my ($e) = @_;
-	my $s = $e->{start};
-	return $s ? [ @$s{qw(parent born_ns)}, 0, undef, undef, $s->{pid} ] : ();
-}
-
-# Backwards from the screen: the server that painted, the compositor that had asked it to, from
-# where the client had drawn on as without a compositor.
-# Where nothing has been painted yet, from the compositor.
-sub _segments_of_frame {
-	my ($self, $i, $states, $chain, %how) = @_;
-	my ($e, $f) = @$i{qw(event frame)};
-	my $p = $self->{problem}->caused;
-	my ($tid, $ran) = $p->last_ran($states, $f->{pid}, $f->{asked_ns} // $i->{end_ns});
-	my @via = grep {defined} _parent_at_birth($e), $i->{asked} ? [ @{ $i->{asked} }, 1 ] : undef,
-		$self->_via($i, $states) // undef;
-	push @via, $p->handed_in($i, $states),
-		[ $e->{server}->changed_by($i->{damage}), $i->{drawn_ns}, 0 ];
-	push @via, [ $tid, $ran, 0 ] if defined $tid && defined $f->{ns} && $ran > $i->{drawn_ns};
-	return $chain->walk(
-		defined $f->{ns} ? $e->{server}->changed_by($i->{damage}) : $tid // $f->{pid},
-		_woken_from($i), $i->{end_ns}, %how, deliver_ns => $e->{deliver_ns}, via => \@via,
-		frame => { pid => $f->{pid}, from => $i->{drawn_ns} }
-	);
 }
 
 # Files that say which thread did what, and who it was.
@@ -611,219 +428,6 @@ sub _kernel_files {
 	return grep { !$seen{$_}++ }
 		map     { $_->{file} }
 		grep    { $_->{source} !~ /^x_/ } @{ $self->{episode}->manifest->{sources} };
-}
-
-# From when on threads can have to do with an event: since the input core had it. Before that the
-# interrupt had.
-sub _woken_from {
-	my ($i) = @_;
-	return $i->{entered} && $i->{event}{server}{exact} ? $i->{entered}{core_ns} : $i->{start_ns};
-}
-
-# Up to when the input core had it, and on to the end of it while the server still slept, the
-# interrupt that brought the event had the CPU.
-sub _from_interrupt {
-	my ($self, $i, $states, $segments) = @_;
-	my ($from, $core) = ($i->{start_ns}, _woken_from($i));
-	return $segments if $core <= $from || !@$segments;
-	my ($irq) = Tipme::Entry::brings($states->resources, $i->{entered}{cpu}, $core);
-	my $first = $segments->[0];
-	return [
-		$first->with(
-			from   => $from,          to    => $core, state    => 'unknown', kind => 'unknown',
-			reason => 'no-interrupt', exact => 0,     evidence => []
-		),
-		@$segments
-		]
-		if !$irq;
-	my $by = Tipme::Segment->new(
-		state => $first->{state},
-		tid   => $first->{tid},
-		exact => 1,
-		cpu   => $i->{entered}{cpu},
-		by    => Tipme::Interference->new(
-			resources => $states->resources, threads => $self->{kernel}->threads
-		)->bringing($irq),
-		evidence => [ $irq->{index} ]
-	);
-	return [ $by->with(from => $from, to => $core), @$segments ] if $first->{state} !~ /sleep/;
-	my $end = $irq->{to} < $first->{to} ? $irq->{to} : $first->{to};
-	return [
-		$by->with(from => $from, to => $end),
-		$end < $first->{to} ? $first->with(from => $end) : (), @$segments[ 1 .. $#$segments ]
-	];
-}
-
-# Where the server was awake already when the client asked, its own waking does not lead to the
-# client: then the walk goes to the client at the time when that last ran before the request was
-# begun.
-sub _via {
-	my ($self, $i, $states) = @_;
-	my $e     = $i->{event};
-	my $p     = $self->{problem}->caused;
-	my $begun = $p->request_ns($e, $i->{damage});
-	my ($tid, $ran, $rest) = $p->asked_by($e, $states, $i->{damage}, $begun);
-	return if !defined $tid || $ran <= $e->{deliver_ns};
-	my $s = $states->before($e->{server}{tid}, $begun);
-	$s = $states->before($e->{server}{tid}, $s->{from})
-		while $s && $s->{kind} ne 'blocked' && $s->{from} > $states->from;
-
-	if ($s && $s->{kind} eq 'blocked' && defined $s->{wake} && $s->{to} > $e->{deliver_ns}) {
-		my ($ev, $w) = ($states->events, $s->{wake});
-		my $by  = $ev->context($w) == 0 ? $ev->waker($w) : $ev->sched_waking_raiser_tid($w);
-		my $own = $by && $self->{kernel}->threads->at($by, $s->{to})->{pid} == $e->{pid};
-		return if $own && !$rest && !$p->sent_for($e, $states, $e->{pid}, $by, $s->{to}, 1);
-	}
-	return [ $tid, $ran, 0 ];
-}
-
-# The stages from finger to screen; what did not happen (yet) is not listed.
-sub _stages {
-	my ($self, $i, $states) = @_;
-	my $e     = $i->{event};
-	my $exact = $e->{server}{exact} ? 'exact' : 'inferred';
-	my $core  = _woken_from($i);
-	my @s     = (
-		(map { [ interrupt => $_, 'exact' ] } grep { $_ < $core } $i->{start_ns}),
-		[ input => $core, $i->{start_exact} ? 'exact' : 'inferred' ]
-	);
-	push @s, [ read => $e->{read_ns}, $exact ]
-		if defined $e->{read_ns} && $e->{read_ns} >= $i->{start_ns};
-	push @s, [ server => $e->{wakeup_ns}, $exact ]
-		if defined $e->{wakeup_ns} && $e->{wakeup_ns} >= $i->{start_ns};
-	return _named(@s) if $e->{pending};
-	push @s, [ device => $e->{device_ns}, $exact ];
-	return _named(@s, [ feedback => $i->{end_ns}, $exact ]) if ($e->{motion} // '') eq 'cursor';
-	push @s, [ deliver => $e->{deliver_ns}, $exact ];
-	push @s, [ born => $e->{start}{born_ns}, 'exact' ] if $e->{start};
-	my $run = $self->_first_run($e, $states, $i->{end_ns});
-	push @s, [ client => $run, 'exact' ] if defined $run;
-	my @asked = grep { $_->{client} == $e->{client} }
-		$e->{server}->between('request', $e->{deliver_ns}, $i->{end_ns});
-	# What the server begins before the client has run, that had asked for earlier. (Where the
-	# record of its running is lost there may be none later.)
-	my ($r) = ((grep { $_->{ts_ns} >= ($run // 0) } @asked), @asked);
-	my $asked =
-		$r ? $r->{ts_ns} : $e->{server}->first_asked($e, $states, $e->{deliver_ns}, $i->{end_ns});
-	push @s, [ request => $asked, $exact ] if defined $asked;
-	push @s, map { [ drawn => $_, $exact ] } grep {defined} $i->{drawn_ns};
-	push @s,
-		map { [ told => $_, $exact ] }
-		grep { defined && $_ >= $i->{start_ns} } ($i->{frame} // {})->{told_ns};
-	push @s, map { [ painting => $_, $exact ] } grep {defined} ($i->{frame} // {})->{asked_ns};
-	@s = sort { $a->[1] <=> $b->[1] } @s if $i->{frame};
-	push @s, [ $i->{busy} ? 'free' : 'feedback', $i->{end_ns}, $i->{busy} ? 'exact' : $exact ]
-		if !$i->{open};
-	return _named(@s);
-}
-
-sub _named {
-	return [ map { { name => $_->[0], ts_ns => $_->[1], certainty => $_->[2] } } @_ ];
-}
-
-sub _first_run {
-	my ($self, $e, $states, $end) = @_;
-	my $first;
-	for my $tid ($e->{pid}, grep { $_ != $e->{pid} } $self->{kernel}->threads->tids_of($e->{pid})) {
-		next if !@{ $states->events->of_tid($tid) };
-		my ($i) = grep { $_->{kind} eq 'running' && $_->{to} > $e->{deliver_ns} }
-			@{ $states->intervals($tid) };
-		next if !$i || $i->{from} >= $end;
-		my $t = $i->{from} > $e->{deliver_ns} ? $i->{from} : $e->{deliver_ns};
-		$first = $t if !defined $first || $t < $first;
-	}
-	return $first;
-}
-
-sub _thread_of {
-	my ($self, $tid, $t) = @_;
-	my $w = $self->{kernel}->threads->at($tid, $t - 1);
-	return { tid => $tid, pid => $w->{pid}, start_time_ns => $w->{start_ns}, comm => $w->{comm} };
-}
-
-# What each thread of the path did in the interval: the parts add up to it, or the sum dies.
-sub _thread_sums {
-	my ($self, $path, $states, $from, $to) = @_;
-	my (%seen, @out);
-	# A bundle has what a thread did off the path as sums.
-	my %aside =
-		map { $_->{tid} => $_ } @{ ($self->{episode}->manifest->{bundle} // {})->{aside} // [] };
-	require Tipme::Cut if %aside;
-	my $of = %aside ? Tipme::Cut::stretches($path) : {};
-	# a program that was called meanwhile: the last
-	my %name = map { $_->{tid} => $_->{comm} } @$path;
-	for my $p (
-		map {
-			my $p = $_;
-			(
-				$p,
-				map {
-					defined $_->{of_tid} && $_->{of_tid} != $p->{tid}
-						? $self->_thread_of($_->{of_tid}, $p->{to_ns})
-						: ()
-				} @{ $p->{among} // [] }
-			)
-		} @$path
-		)
-	{
-		next if !$p->{tid} || $seen{ $p->{tid} }++;
-		my $s   = $states->sums($p->{tid}, $from, $to);
-		my $who = {
-			tid  => $p->{tid}, pid => $p->{pid}, start_time_ns => $p->{start_time_ns},
-			comm => $name{ $p->{tid} } // $p->{comm}
-		};
-		if (my $rest = $aside{ $p->{tid} }) {
-			my $on = Tipme::Cut::on_path($states, $of->{ $p->{tid} }, $p->{tid});
-			push @out, { %$who, map { $_ => $on->{$_} + $rest->{$_} } keys %$on };
-			next;
-		}
-		push @out, {
-			%$who, running_ns => $s->{running}, runnable_ns => $s->{runnable},
-			blocked_ns => $s->{blocked},    absent_ns      => $s->{absent}, irq_ns => $s->{irq_ns},
-			softirq_ns => $s->{softirq_ns}, net_running_ns => $s->{net_running}
-		};
-	}
-	return \@out;
-}
-
-# The records on which the verdict rests: the event's own, and those of the largest stretches that
-# were blamed.
-sub _evidence {
-	my ($self, $i, $path, $v) = @_;
-	my $e  = $i->{event};
-	my $x  = $e->{server};
-	my @ev = (
-		{ what => fill(N__('input event')), %{ $x->evidence($e->{device_record}) } },
-		$e->{deliver_record}
-		? { what => fill(N__('delivery')), %{ $x->evidence($e->{deliver_record}) } }
-		: ()
-	);
-	push @ev, { what => fill(N__('feedback')), %{ $x->evidence($i->{damage}) } } if $i->{damage};
-	return [ @ev, @{ $self->_evidence_of_path($path, $v) } ];
-}
-
-sub _evidence_of_path {
-	my ($self, $path, $v) = @_;
-	my @ev;
-	my @big = sort {
-			   $b->{to_ns} - $b->{from_ns} <=> $a->{to_ns} - $a->{from_ns}
-			|| $a->{from_ns} <=> $b->{from_ns}
-	} grep { $_->{blamed}{kind} eq $v->{kind} } @$path;
-	my %seen;
-	for my $p (grep {defined} @big[ 0 .. 4 ]) {
-		my @r = grep { !$seen{"$_->{file} $_->{record}"}++ } @{ $p->{evidence} };
-		my $what =
-			$p->{state} =~ /^(?:running|runnable)$/
-			? "$p->{comm} ($p->{tid}) "
-			. fill($p->{state} eq 'running' ? N__('running') : N__('runnable'))
-			: "$p->{comm} ($p->{tid}) " . Tipme::Reason::words($p->{reason});
-		$what .=
-			": $p->{blamed}{comm} ($p->{blamed}{tid}) " . Tipme::Reason::words($p->{blamed}{detail})
-			if $p->{state} eq 'runnable' && defined $p->{blamed}{tid};
-		push @ev, { what => $what, %{ $r[0] } } if @r;
-		push @ev, { what => fill(N__('... until')), %{ $r[-1] } } if @r > 1;
-	}
-	return \@ev;
 }
 
 1;

@@ -7,8 +7,11 @@ package Tipme::Entry;
 use strict;
 use warnings;
 no warnings 'portable';    # numbers of 64 bits
+use Exporter qw(import);
 use Tipme::KernelEvents;
 use Tipme::Resources;
+
+our @EXPORT_OK = qw(woken_from);
 
 # evdev's time is taken when the device's report is whole: so long after its first part at most
 my $BEFORE_NS = 10_000_000;
@@ -82,6 +85,13 @@ sub brings {
 	return sort { $a->{from} <=> $b->{from} }
 		grep    { $_->{what} eq 'hardirq' || $_->{what} eq 'softirq' }
 		$resources->irqs($cpu, $t, $t + 1);
+}
+
+# woken_from(INTERVAL): from when on threads can have to do with an event: since the input core had
+# it. Before that the interrupt had.
+sub woken_from {
+	my ($i) = @_;
+	return $i->{entered} && $i->{event}{server}{exact} ? $i->{entered}{core_ns} : $i->{start_ns};
 }
 
 1;
