@@ -128,6 +128,19 @@ struct tipme_pool_queue {
 #define TIPME_POOL_SLOW static __attribute__((noinline))
 #endif
 
+/*
+ * Calls one(0, about), one(1, about) and so on until it returns 1, `times` times at most. BPF has
+ * a call of the kernel for that: of a loop its verifier follows each round.
+ */
+#ifndef TIPME_POOL_ATTEMPTS
+#define TIPME_POOL_ATTEMPT TIPME_POOL_INLINE
+#define TIPME_POOL_ATTEMPTS(times, one, about)                                                 \
+	do {                                                                                   \
+		__u32 attempt_;                                                                \
+		for (attempt_ = 0; attempt_ < (times) && !one(attempt_, about); attempt_++) {} \
+	} while (0)
+#endif
+
 TIPME_POOL_INLINE __u32 tipme_pool_cursor_sub(__u64 cursor)
 {
 	return cursor >> TIPME_POOL_SUB_SHIFT;
@@ -156,6 +169,15 @@ TIPME_POOL_SLOW int tipme_pool_give(__u32 sub)
 	return 0;
 }
 
+TIPME_POOL_INLINE struct tipme_pool_queue *tipme_pool_queue_of(int spare)
+{
+#ifdef TIPME_POOL_GROWS
+	if (spare)
+		return tipme_pool_spare();
+#endif
+	return tipme_pool_queue();
+}
+
 TIPME_POOL_INLINE __u64 *tipme_pool_cell_of(int spare, __u64 pos)
 {
 #ifdef TIPME_POOL_GROWS
@@ -165,45 +187,57 @@ TIPME_POOL_INLINE __u64 *tipme_pool_cell_of(int spare, __u64 pos)
 	return tipme_pool_cell(pos);
 }
 
+/* Which queue something is taken from, and what was taken. */
+struct tipme_pool_taking {
+	int spare;
+	__u32 sub;
+};
+
+/* One attempt; returns 1 where there is to be no other. */
+TIPME_POOL_ATTEMPT long tipme_pool_take_once(__u32 attempt, struct tipme_pool_taking *t)
+{
+	struct tipme_pool_queue *q = tipme_pool_queue_of(t->spare);
+	__u64 head, v, *cell;
+
+	(void)attempt;
+	if (!q)
+		return 1;
+	head = tipme_pool_load(&q->head);
+	cell = tipme_pool_cell_of(t->spare, head);
+	if (!cell)
+		return 1;
+	v = tipme_pool_load(cell);
+	/* Where the head has moved another CPU took it: this cell is behind the head now. */
+	if (v >> TIPME_POOL_CELL_SHIFT != head + 1)
+		return tipme_pool_load(&q->head) == head;
+	if (__sync_val_compare_and_swap(&q->head, head, head + 1) != head)
+		return 0;
+	t->sub = v & 0xffffff;
+	return 1;
+}
+
 /*
  * Takes what was put into a queue longest ago; TIPME_POOL_NO_SUB if there is none, or its giver is
  * not ready.
  */
-TIPME_POOL_INLINE __u32 tipme_pool_take_from(struct tipme_pool_queue *q, int spare)
+TIPME_POOL_INLINE __u32 tipme_pool_take_from(int spare)
 {
-	int i;
+	struct tipme_pool_taking t = { .spare = spare, .sub = TIPME_POOL_NO_SUB };
 
-	if (!q)
-		return TIPME_POOL_NO_SUB;
-	for (i = 0; i < TIPME_POOL_TAKE_ATTEMPTS; i++) {
-		__u64 head = tipme_pool_load(&q->head);
-		__u64 *cell = tipme_pool_cell_of(spare, head);
-		__u64 v;
-
-		if (!cell)
-			break;
-		v = tipme_pool_load(cell);
-		if (v >> TIPME_POOL_CELL_SHIFT != head + 1) {
-			if (tipme_pool_load(&q->head) == head)
-				break;
-			continue; /* another CPU took it: this cell is behind the head now */
-		}
-		if (__sync_val_compare_and_swap(&q->head, head, head + 1) == head)
-			return v & 0xffffff;
-	}
-	return TIPME_POOL_NO_SUB;
+	TIPME_POOL_ATTEMPTS(TIPME_POOL_TAKE_ATTEMPTS, tipme_pool_take_once, &t);
+	return t.sub;
 }
 
 /* What is spare, else the sub-buffer that was given longest ago. */
 TIPME_POOL_SLOW __u32 tipme_pool_take(void)
 {
 #ifdef TIPME_POOL_GROWS
-	__u32 sub = tipme_pool_take_from(tipme_pool_spare(), 1);
+	__u32 sub = tipme_pool_take_from(1);
 
 	if (sub != TIPME_POOL_NO_SUB)
 		return sub;
 #endif
-	return tipme_pool_take_from(tipme_pool_queue(), 0);
+	return tipme_pool_take_from(0);
 }
 
 /*

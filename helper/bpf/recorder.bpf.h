@@ -118,6 +118,8 @@ static __always_inline __u64 tipme_pool_clock(void)
  */
 #define TIPME_POOL_INLINE static __always_inline
 #define TIPME_POOL_SLOW __noinline
+#define TIPME_POOL_ATTEMPT static
+#define TIPME_POOL_ATTEMPTS(times, one, about) bpf_loop(times, one, about, 0)
 #define TIPME_POOL_GROWS
 #define TIPME_POOL_WRITER
 #include "pool.h"
