@@ -9,6 +9,7 @@ use Tipme::Interference;
 use Tipme::Kinds;
 use Tipme::Reason qw(reason with_more args_of);
 use Tipme::DisplaySource;
+use Tipme::WakeupChain::Queue;
 
 my $MAX_EVIDENCE = 6;       # of one stretch
 my $MANY         = 2000;    # stretches of a path that are told one by one
@@ -218,7 +219,7 @@ sub _among {
 	my @m;
 	$self->{works} = $self->{chain}->works;
 	for my $a (values %{ $s->{among} }) {
-		my $m = $a->{segment};
+		my $m = Tipme::WakeupChain::Queue::segment_of($a);
 		my $b = $self->_plainly_had($m) // $self->_blamed($m, $self->_who($m->{tid}, $m->{to} - 1));
 		push @m, { %$b, ns => $a->{ns} };
 	}

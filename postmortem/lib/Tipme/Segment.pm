@@ -49,7 +49,7 @@ our %FIELD = (
 	grab    => 'a grab of the server: [ from, to, pid ]',
 	request => 'a request of another client that the server was busy with',
 	# very many, told as one
-	among => 'who had how much of it: { key => { segment, ns } }',
+	among => 'who had how much of it: { key => { ns, segment } }; see also Queue::segment_of',
 	mixed => '1: of several sorts; `among` has each of them',
 	first => 'while such a one grows: its first record ...',
 	last  => '... and its last one',

@@ -31,6 +31,8 @@ my $SWITCH_NS = 500;           # no CPU changes threads faster
 # thousand here
 our $MANY_ON = 20_000;
 my $RELEASE = 100_000;    # occupants after which memory is given back: some 10 MB of columns
+# of one thread's records, which lie far from each other
+my $RELEASE_OF_ONE = 2_000;
 # from one interval to the next, before the one that is wanted is looked for in all
 my $STEPS = 6;
 
@@ -74,6 +76,9 @@ sub intervals {
 	my ($self, $tid) = @_;
 	return $self->{list}{$tid} //= $self->_build($tid);
 }
+
+# forget(TID): what was kept of a thread for whom nobody is expected to ask again
+sub forget { my ($self, $tid) = @_; delete $self->{list}{$tid}; return }
 
 # at(TID, TIME): the interval that TIME lies in
 sub at {
@@ -300,7 +305,9 @@ sub _build {
 	my $events = $ev->of_tid($tid);
 	$events = [ sort { $a <=> $b } @$events, @$execs ] if @$execs;
 	my $exact = $ev->exact_from;
+	my $seen  = 0;
 	for my $i (@$events) {
+		$ev->release if ++$seen % $RELEASE_OF_ONE == 0;
 		# Before that time some CPU's records are not there: what the thread seemed to do may be out
 		# of date by now.
 		if ($m->{cur} && $m->{t} < $exact && vec($ev->{ts}, $i, 64) >= $exact) {

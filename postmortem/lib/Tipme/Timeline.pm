@@ -399,13 +399,15 @@ sub _thread {
 	my @prio = $self->_priorities($tid);
 	my $prio = @prio ? $prio[-1][1] : $self->_who($tid, $self->{to})->{prio};
 	my $comm = one_line($self->_who($tid, $self->{to})->{comm});
-	return {
+	my $t    = {
 		tid    => $tid, key => $key, label => "$comm ($tid)",
 		detail => ($tid != $p->{pid} ? fill(N__('of process {pid}, '), pid => $p->{pid}) : '')
 			. _prio_text($prio, @prio),
 		states => $self->_seen([ $self->_states($tid, $list) ]), prio => \@prio,
 		marks  => [ $self->_marks($tid, $list) ]
 	};
+	$self->{states}->forget($tid);
+	return $t;
 }
 
 # Of many states those that the picture shows, which draws the same of them.

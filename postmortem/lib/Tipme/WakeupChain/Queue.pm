@@ -13,8 +13,9 @@ my $RT_BELOW = 100;   # kernel priorities below are real-time
 my $DEADLINE = 255;   # priority in a record: SCHED_DEADLINE (abi/records.def)
 my $MANY     = 500;   # who had a CPU during one wait: beyond this they are told by runs of time ...
 my $RUNS     = 400;   # ... so many, of this length at least
-my $RUN_NS   = 10_000_000;    # ns of records that one look back takes at least
-my $RELEASE  = 4_000;         # segments after which memory is given back: some 10 MB of columns
+my $RUN_NS   = 10_000_000;      # ns of records that one look back takes at least
+my $TURN     = 'Q<Q<l<l<q<';    # of a part of a run: from, to, thread, priority, record
+my $RELEASE  = 4_000;           # segments after which memory is given back: some 10 MB of columns
 
 # The wait for a CPU is charged to those who had it meanwhile.
 sub _runnable {
@@ -56,7 +57,7 @@ sub _occupied_in_turn {
 		[ $cpu, $from, $to ]
 	);
 	($next, $ends) = $self->_taken_in_turn($span, $rt, $length) if !$next;
-	my ($works, $run, $among, $seen, @out) = ($self->_works, 0, undef, 0);
+	my ($works, $run, $among, $like, $seen, @out) = ($self->_works, 0, undef, undef, 0);
 	while (my $turn = $next->()) {
 		my ($begin, $end, $who, $prio, $index) = @$turn{qw(from to tid prio index)};
 		my $is_run = $turn->{run};
@@ -71,13 +72,20 @@ sub _occupied_in_turn {
 				push @out, reverse @{ $self->{segments} };
 				next;
 			}
-			my $s = $self->_had_by($i, $o, $own_prio, [], $cpu, $work);
 			if ($is_run != $run) {
-				$run = $is_run;
-				push @out, $s->with(among => $among = {});
+				$run  = $is_run;
+				$like = $self->_had_by($i, $o, $own_prio, [], $cpu, $work);
+				push @out, $like->with(among => $among = {});
 				@{ $out[-1] }{qw(to last)} = @{ $ends->[$run] };
+				$among->{$for} = { segment => $like, ns => 0 };
+			} else {
+				my $kept = $turn->{settled} ? $prio : $self->_kept_by($o, $cpu);
+				$among->{$for} = {
+					like => $like,
+					turn => pack($TURN, $begin, $end, $who, $kept, $index // -1),
+					ns   => 0, $work ? (work => $work) : ()
+				};
 			}
-			$among->{$for} = { segment => $s, ns => 0 };
 			$self->{states}->events->release if ++$seen % $RELEASE == 0;
 		}
 		$among->{$for}{ns} += $turn->{ns};
@@ -85,6 +93,19 @@ sub _occupied_in_turn {
 	for (@out) { my $last = delete $_->{last}; push @{ $_->{evidence} }, $last if defined $last }
 	for (@out ? ($out[0], $out[-1]) : ()) { $_->{evidence} = [ @$evidence, @{ $_->{evidence} } ] }
 	$self->{segments} = [ @$kept, reverse @out ];
+}
+
+# segment_of(PART): the segment of one of those in `among`. There may be 40,000 of them, so only
+# what tells it from the first of its run is kept.
+sub segment_of {
+	my ($part) = @_;
+	my $like = $part->{like} or return $part->{segment};
+	my ($from, $to, $tid, $prio, $index) = unpack $TURN, $part->{turn};
+	return $like->with(
+		from       => $from, to          => $to,   evidence    => [ $index < 0 ? () : $index ],
+		blamed_tid => $tid,  blamed_prio => $prio, blamed_work => $part->{work},
+		kind       => _kind($like->{own_prio}, $prio)
+	);
 }
 
 # The same as Tipme::Columns::turns, without the program.
@@ -189,14 +210,20 @@ sub _had_by {
 	my $prio = $settled ? $came_with : $self->_kept_by($o, $cpu);
 	return $self->_put(
 		$from, $to,
-		state    => 'runnable', cpu => $cpu, evidence => [ @$evidence, $index // () ],
-		exact    => $i->{guessed} ? 0 : 1,
-		own_prio => $own_prio,
-		kind     => $own_prio >= $RT_BELOW
-			&& ($prio < $RT_BELOW || $prio == $DEADLINE) ? 'rt-starvation' : 'cpu-contention',
+		state       => 'runnable', cpu => $cpu, evidence => [ @$evidence, $index // () ],
+		exact       => $i->{guessed} ? 0 : 1,
+		own_prio    => $own_prio,
+		kind        => _kind($own_prio, $prio),
 		blamed_tid  => $tid,  blamed_prio => $prio,
 		blamed_work => $work, reason      => 'wait-cpu'
 	);
+}
+
+# What it is that a thread of one kernel priority waits for one of another.
+sub _kind {
+	my ($own_prio, $prio) = @_;
+	return $own_prio >= $RT_BELOW
+		&& ($prio < $RT_BELOW || $prio == $DEADLINE) ? 'rt-starvation' : 'cpu-contention';
 }
 
 # The priority by which an occupant, of which it is known how it came, kept the CPU.
