@@ -343,47 +343,56 @@ struct tipme_frames {
 	__u64 frame[TIPME_STACK_FRAMES];
 };
 
+/* A stack that is looked for, and the id that it has then. */
+struct tipme_stack_look {
+	const __u64 *frames;
+	__u64 hash, now;
+	__u64 space; /* of a user's stack */
+	__u32 count;
+	__u32 id;
+};
+
+/* At one place of the table; returns 1 where no other is to be looked at. */
+static long tipme_stack_at(__u32 probe, struct tipme_stack_look *l)
+{
+	__u32 i = (l->hash + probe) & tipme_stack_mask;
+	struct tipme_stack_entry *e = bpf_map_lookup_elem(&tipme_stacks, &i);
+	__u32 gen;
+	__u64 key;
+
+	if (!e)
+		return 1;
+	/*
+	 * before key: a claim in between gives an id that finds nothing, never a wrong
+	 * stack
+	 */
+	gen = tipme_pool_load(&e->gen);
+	key = tipme_pool_load(&e->key);
+	if (key == l->hash) {
+		tipme_pool_store(&e->used_ns, l->now);
+		l->id = tipme_rule_stack_id(gen, i, tipme_stack_base);
+		return 1;
+	}
+	if (key != TIPME_STACK_BUSY &&
+	    (!key || tipme_stack_is_old(tipme_pool_load(&e->used_ns), l->now)))
+		l->id = tipme_stack_claim(e, i, key, l->hash, l->frames, l->count, l->now);
+	return l->id != 0;
+}
+
 /*
  * The id of this stack; 0 if there is no room. Touches what it finds, so that it stays. Global: see
  * above.
  */
 __noinline __u32 tipme_stack_put(const struct tipme_frames *f, __u32 count, __u64 now)
 {
-	const __u64 *frames;
-	__u32 probe, id;
-	__u64 hash;
+	struct tipme_stack_look l = { .now = now, .count = count };
 
 	if (!f)
 		return 0;
-	frames = f->frame;
-	hash = tipme_rule_stack_hash(frames, count, TIPME_STACK_FRAMES, 0);
-
-	for (probe = 0; probe < TIPME_STACK_PROBES; probe++) {
-		__u32 i = (hash + probe) & tipme_stack_mask;
-		struct tipme_stack_entry *e = bpf_map_lookup_elem(&tipme_stacks, &i);
-		__u32 gen;
-		__u64 key;
-
-		if (!e)
-			return 0;
-		/*
-		 * before key: a claim in between gives an id that finds nothing, never a wrong
-		 * stack
-		 */
-		gen = tipme_pool_load(&e->gen);
-		key = tipme_pool_load(&e->key);
-		if (key == hash) {
-			tipme_pool_store(&e->used_ns, now);
-			return tipme_rule_stack_id(gen, i, tipme_stack_base);
-		}
-		if (key != TIPME_STACK_BUSY &&
-		    (!key || tipme_stack_is_old(tipme_pool_load(&e->used_ns), now))) {
-			id = tipme_stack_claim(e, i, key, hash, frames, count, now);
-			if (id)
-				return id;
-		}
-	}
-	return 0;
+	l.frames = f->frame;
+	l.hash = tipme_rule_stack_hash(l.frames, count, TIPME_STACK_FRAMES, 0);
+	bpf_loop(TIPME_STACK_PROBES, tipme_stack_at, &l, 0);
+	return l.id;
 }
 
 /* The id, or 0 and one more that is lost. */

@@ -38,41 +38,41 @@ struct tipme_user_stack_frames {
 	__u64 frame[TIPME_USER_FRAMES];
 };
 
+/* As tipme_stack_at(). */
+static long tipme_user_at(__u32 probe, struct tipme_stack_look *l)
+{
+	__u32 i = (l->hash + probe) & tipme_user_stack_mask;
+	struct tipme_user_stack_entry *e = bpf_map_lookup_elem(&tipme_user_stacks, &i);
+	__u32 gen;
+	__u64 key;
+
+	if (!e)
+		return 1;
+	gen = tipme_pool_load(&e->gen);
+	key = tipme_pool_load(&e->key);
+	if (key == l->hash) {
+		tipme_pool_store(&e->used_ns, l->now);
+		l->id = (gen << 16) | (i + 1);
+		return 1;
+	}
+	if (key != TIPME_STACK_BUSY &&
+	    (!key || tipme_stack_is_old(tipme_pool_load(&e->used_ns), l->now)))
+		l->id = tipme_user_claim(e, i, key, l->hash, l->frames, l->count, l->space, l->now);
+	return l->id != 0;
+}
+
 /* As tipme_stack_put(). */
 __noinline __u32 tipme_user_put(const struct tipme_user_stack_frames *f, __u32 count, __u64 space,
 				__u64 now)
 {
-	const __u64 *frames;
-	__u32 probe, id;
-	__u64 hash;
+	struct tipme_stack_look l = { .now = now, .space = space, .count = count };
 
 	if (!f)
 		return 0;
-	frames = f->frame;
-	hash = tipme_rule_stack_hash(frames, count, TIPME_USER_FRAMES, space);
-
-	for (probe = 0; probe < TIPME_STACK_PROBES; probe++) {
-		__u32 i = (hash + probe) & tipme_user_stack_mask;
-		struct tipme_user_stack_entry *e = bpf_map_lookup_elem(&tipme_user_stacks, &i);
-		__u32 gen;
-		__u64 key;
-
-		if (!e)
-			return 0;
-		gen = tipme_pool_load(&e->gen);
-		key = tipme_pool_load(&e->key);
-		if (key == hash) {
-			tipme_pool_store(&e->used_ns, now);
-			return (gen << 16) | (i + 1);
-		}
-		if (key != TIPME_STACK_BUSY &&
-		    (!key || tipme_stack_is_old(tipme_pool_load(&e->used_ns), now))) {
-			id = tipme_user_claim(e, i, key, hash, frames, count, space, now);
-			if (id)
-				return id;
-		}
-	}
-	return 0;
+	l.frames = f->frame;
+	l.hash = tipme_rule_stack_hash(l.frames, count, TIPME_USER_FRAMES, space);
+	bpf_loop(TIPME_STACK_PROBES, tipme_user_at, &l, 0);
+	return l.id;
 }
 
 static __noinline __u32 tipme_sample_user(struct bpf_perf_event_data *ctx, __u64 now)

@@ -267,26 +267,44 @@ static __always_inline __u64 tipme_file_lock_list_at(void)
 		       : bpf_core_field_offset(struct file_lock___old, fl_list);
 }
 
+struct tipme_file_lock_look {
+	struct tipme_file_lock want;
+	__u64 head, entry;
+	__u32 pid;
+};
+
+/* At one entry of the list; returns 1 where no other is to be looked at. */
+static long tipme_file_lock_at(__u32 i, struct tipme_file_lock_look *l)
+{
+	const struct list_head *entry = (void *)l->entry;
+	struct tipme_file_lock has = {};
+
+	if (!entry || l->entry == l->head)
+		return 1;
+	tipme_file_lock_read((void *)(l->entry - tipme_file_lock_list_at()), &has);
+	if (has.owner != l->want.owner &&
+	    (has.type == TIPME_WRLCK || l->want.type == TIPME_WRLCK) && has.end >= l->want.start &&
+	    has.start <= l->want.end) {
+		l->pid = (__s32)has.pid > 0 ? has.pid : 0;
+		return 1;
+	}
+	l->entry = (__u64)BPF_CORE_READ(entry, next);
+	return 0;
+}
+
 /*
  * The process that has a lock of that list which stands in the way of the one that is wanted; 0:
  * none is seen (one of an open file has no process).
  */
 static __noinline __u32 tipme_file_lock_holder(__u64 head, __u64 wanted)
 {
-	__u64 at = tipme_file_lock_list_at(),
-	      entry = (__u64)BPF_CORE_READ((struct list_head *)head, next);
-	struct tipme_file_lock want = {}, has = {};
+	struct tipme_file_lock_look l = {
+		.head = head, .entry = (__u64)BPF_CORE_READ((struct list_head *)head, next)
+	};
 
-	tipme_file_lock_read((void *)wanted, &want);
-	for (int i = 0; i < TIPME_FILE_LOCKS && entry && entry != head; i++) {
-		tipme_file_lock_read((void *)(entry - at), &has);
-		if (has.owner != want.owner &&
-		    (has.type == TIPME_WRLCK || want.type == TIPME_WRLCK) &&
-		    has.end >= want.start && has.start <= want.end)
-			return (__s32)has.pid > 0 ? has.pid : 0;
-		entry = (__u64)BPF_CORE_READ((struct list_head *)entry, next);
-	}
-	return 0;
+	tipme_file_lock_read((void *)wanted, &l.want);
+	bpf_loop(TIPME_FILE_LOCKS, tipme_file_lock_at, &l, 0);
+	return l.pid;
 }
 
 /*

@@ -215,8 +215,8 @@ sub burn {
 }
 
 # How many instructions the kernel follows before it takes our programs: that is most of what a
-# start costs. A loop whose rounds it follows one by one is found here (1,546,000 with one in the
-# pool, 556,000 without, on 6.18).
+# start costs. A loop whose rounds it follows one by one is found here: 319,000 in all on 6.18,
+# 556,000 with the loop over the places of a stack, 1,546,000 with that of the pool, too.
 sub quickly_read {
 	my @counts = map { /^verified_insns:\s+(\d+)/m ? $1 : () }
 		map {
@@ -226,7 +226,7 @@ SKIP: {
 		skip 'this kernel does not tell what it followed (5.16 does)', 1 if !@counts;
 		my $sum = 0;
 		$sum += $_ for @counts;
-		cmp_ok $sum / @counts, '<', 14_000,
+		cmp_ok $sum / @counts, '<', 7_000,
 			"the kernel follows $sum instructions of " . @counts . ' programs';
 	}
 	return;
