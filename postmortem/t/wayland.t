@@ -222,6 +222,24 @@ $s->enter(1540, awake => 1, with => { age_ms => 9000 })->run(1, 1540.3, 1542, CL
 $d = judged('one that is wrong about it', $s, 'stopped', 'sway', 0.98, 1);
 is($d->{interval}{start_ns}, 1000 * MS, '... is not believed beyond its stop');
 
+# One that waits for an answer just as it waits for events, when it goes on, does not show that it
+# had not come to them yet. What it tells of the key's device does.
+sub waited_alike {
+	my (%with) = @_;
+	my $s = story();
+	$s->run(0, 999.9, 1000, SERVER, 'stopped')->wake(1, 1540, SERVER, 999)
+		->run(0, 1540.05, 1540.3, SERVER, 'sleeping');
+	$s->wake(0, 1540.25, SHELL,  SERVER, 'unix')->run(1, 1540.3, 1545, SHELL, 'sleeping');
+	$s->wake(1, 1544.98, SERVER, SHELL,  'epoll')->run(0, 1545.05, 1545.5, SERVER, 'sleeping')
+		->enter(1545.1, awake => 1, with => \%with);
+	return $s->run(1, 1545.4, 1556, CLIENT, 'sleeping')->draw(1555.8);
+}
+$d =
+	judged('a key that is as old as its stop', waited_alike(age_ms => 525), 'stopped', 'sway', 0.9);
+is($d->{interval}{start_ns}, 1020.29 * MS, '... came then');
+$d = judged('one that came after it',       waited_alike(),            'none', undef);
+$d = judged('... or is no older than that', waited_alike(age_ms => 5), 'none', undef);
+
 # Pressed and let go, twice, while it is stopped: each delivery is that of its own key.
 $s = story(no_usual => 1)->run(0, 999.9, 1000, SERVER, 'stopped')->wake(1, 1540, SERVER, 999)
 	->run(0, 1540.05, 1540.6, SERVER, 'sleeping');

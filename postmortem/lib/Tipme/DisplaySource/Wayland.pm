@@ -245,7 +245,7 @@ sub refine {
 	return if $e->{refined}++ || !$self->{kernel}->has_records;
 	for my $back (@BACK_NS) {
 		my $states = $self->{kernel}->states($e->{device_ns} - $back, $e->{device_ns} + $NS_PER_MS);
-		my $turn   = $self->_turn($states, $e->{device_record}{tid}, $e->{device_ns}) or next;
+		my $turn   = $self->_turn($states, $e) or next;
 		# A stop that goes on where these records begin may be longer.
 		next if $turn->{cut} && $back != $BACK_NS[-1];
 		@$e{qw(wakeup_ns asleep_ns came_ns)} = @$turn{qw(from asleep came)};
@@ -347,17 +347,19 @@ sub _rests {
 # to the event
 sub waited_since {
 	my ($self, $e, $t) = @_;
-	my $stop = $self->_stop_before($e->{device_record}{tid}, $e->{device_ns});
+	my $stop = $self->_stop_for($e);
 	return $stop && $stop->{begin} < $t ? $stop->{begin} : $t;
 }
 
 # As turn_of(); what comes while it is stopped waits since some time of that: came, at worst since
 # its begin; cut: it may have begun before these records do.
 sub _turn {
-	my ($self, $states, $tid, $t) = @_;
+	my ($self, $states, $e) = @_;
+	my ($tid, $t) = ($e->{device_record}{tid}, $e->{device_ns});
 	my $turn = $self->turn_of($states, $tid, $t) or return;
-	my $stop = $self->_stop_before($tid, $t);
-	undef $stop if $stop && $stop->{to} < $turn->{from} && $stop->{to} < $t - $LATE_NS;
+	my $stop = $self->_stop_for($e);
+	undef $stop
+		if $stop && !$stop->{tells} && $stop->{to} < $turn->{from} && $stop->{to} < $t - $LATE_NS;
 	if (!$stop) {
 		my $i = $states->before($tid, $turn->{from});
 		return $turn if !$i || !$STANDS{ $i->{state} // '' };
@@ -366,6 +368,17 @@ sub _turn {
 	}
 	my $begin = $stop->{begin};
 	return { from => $begin, asleep => $begin, came => $begin, cut => $stop->{cut} };
+}
+
+# The stop in which an event came that it has sent since: by its own time of that (tells), or as
+# _stop_before() has it
+sub _stop_for {
+	my ($self, $e) = @_;
+	my ($tid, $t, $age) = ($e->{device_record}{tid}, $e->{device_ns}, $e->{device_record}{age_ns});
+	my ($s) =
+		grep { $STANDS{ $_->{state} } && $_->{from} <= $t - $age && ($_->{to} // 0) > $t - $age }
+		$age ? @{ $self->{sleeps}->of($tid) // [] } : ();
+	return $s ? { %$s, begin => $s->{from}, tells => 1 } : $self->_stop_before($tid, $t);
 }
 
 # The last sleep before TIME in which it was stopped, with its begin, if it has not waited for
