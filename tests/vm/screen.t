@@ -19,6 +19,7 @@ use Tipme::Desktop qw(payload pid_of ok_run show_console no_complaint to_its_end
 use Tipme::Diagnosis;
 use Tipme::Episode;
 use Tipme::KernelEvents;
+use Tipme::Rows qw(keep);
 use Tipme::VM;
 
 my $left_out = Tipme::VM::left_out();
@@ -152,6 +153,8 @@ END
 	my @judged = map  { $dg->run(event => $_->{n}) } @press;
 	my @known  = grep { $_->{interval} } @judged;
 	my @at     = grep { $shown{ $_->{interval}{end_ns} } } @known;
+	# What is not as it should be can be looked at then.
+	keep($episode, "screen-$w->{kernel}-$w->{way}") if @known < $N;
 	# Where the host stands still for seconds, the next key may come before one answer.
 	cmp_ok(scalar @known, '>=', $N - 1,     'the answers are known: ' . @known);
 	cmp_ok(scalar @at,    '>=', @known - 1, 'the responses end when the screen shows it: ' . @at)
