@@ -2,13 +2,15 @@
 /*
  * Plays a compositor that sends each kind of input, and each time something beside it that is none:
  * one process with both ends of a connection, and interfaces that are known by their names alone.
- * Prints a line for each event that is input: its kind, and what it is sent to.
+ * Prints a line for each event that is input: its kind, and what it is sent to. Then a client gives
+ * it pictures; a line for each: commit, and the callback that it asked for with it.
  */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 /* As wayland-util.h has them. */
 struct interface;
@@ -111,6 +113,58 @@ static void send_all(void *client)
 	SEND(s, 9, "button_release tablet");
 }
 
+static void served(void)
+{
+}
+
+/* One request of a surface, with arguments that are 0; of a callback its number. */
+static void asks(int end, uint32_t surface, uint32_t opcode, uint32_t arguments, uint32_t first)
+{
+	uint32_t m[5] = { surface, (8U + 4U * arguments) << 16 | opcode, first };
+	size_t bytes = 8U + 4U * arguments;
+
+	if (write(end, m, bytes) != (ssize_t)bytes)
+		exit(1);
+}
+
+#define ATTACH(end, surface) asks(end, surface, 1, 3, 0)
+#define FRAME(end, surface, callback) asks(end, surface, 3, 1, callback)
+#define COMMIT(end, surface) asks(end, surface, 6, 0, 0)
+
+/* Pictures with a callback, without one, and after a commit that has a callback alone. */
+static void give_pictures(void *client, void *display, int end)
+{
+	static void *implementation[16];
+	void *(*event_loop)(void *);
+	int (*loop_dispatch)(void *, int);
+	uint32_t (*get_id)(void *);
+	void (*implement)(void *, const void *, void *, void *);
+
+	*(void **)&event_loop = symbol("wl_display_get_event_loop");
+	*(void **)&loop_dispatch = symbol("wl_event_loop_dispatch");
+	*(void **)&get_id = symbol("wl_resource_get_id");
+	*(void **)&implement = symbol("wl_resource_set_implementation");
+	for (size_t i = 0; i < sizeof(implementation) / sizeof(implementation[0]); i++)
+		*(void (**)(void)) & implementation[i] = served;
+	void *surface = resource_create(client, symbol("wl_surface_interface"), 1, 0);
+	uint32_t id = get_id(surface);
+
+	implement(surface, implementation, NULL, NULL);
+	ATTACH(end, id);
+	FRAME(end, id, 2);
+	COMMIT(end, id);
+	printf("commit 2\n");
+	ATTACH(end, id);
+	COMMIT(end, id);
+	printf("commit 0\n");
+	FRAME(end, id, 3);
+	COMMIT(end, id);
+	ATTACH(end, id);
+	COMMIT(end, id);
+	printf("commit 0\n");
+	loop_dispatch(event_loop(display), 0);
+}
+
 int main(void)
 {
 	int ends[2];
@@ -125,10 +179,11 @@ int main(void)
 	*(void **)&client_create = symbol("wl_client_create");
 	*(void **)&resource_create = symbol("wl_resource_create");
 	*(void **)&post_event = symbol("wl_resource_post_event");
-	void *client = client_create(display_create(), ends[0]);
+	void *display = display_create(), *client = client_create(display, ends[0]);
 
 	/* What an interface is may be remembered: so once more, by other objects. */
 	send_all(client);
 	send_all(client);
+	give_pictures(client, display, ends[1]);
 	return 0;
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-only
 # Keys, pointer, wheel, touch, drags, text of an input method, tablets: each kind of input that a
-# compositor sends is recorded as such, once, and nothing else is.
+# compositor sends is recorded as such, once, and nothing else is. A picture has the callback that
+# was asked for with it.
 use strict;
 use warnings;
 use File::Copy qw(copy);
@@ -26,9 +27,13 @@ my ($status, $said, $why) =
 	$d->run('setpriv', '--reuid', NOBODY, '--regid', NOBODY, '--clear-groups', $program);
 plan skip_all => $why if $status && $why =~ /cannot open shared object/;
 is($status, 0, 'all was sent') or diag $why;
-my @sent = split /\n/, $said;
+my @sent  = split /\n/, $said;
+my @given = grep {/^commit/} @sent;
+@sent = grep { !/^commit/ } @sent;
 cmp_ok(scalar @sent, '>', 30, 'of each kind: ' . @sent . ' events');
-is_deeply([ recorded() ], \@sent, 'each of them is recorded, in order, and nothing beside them');
+my ($deliver, $commit) = recorded();
+is_deeply($deliver, \@sent,  'each of them is recorded, in order, and nothing beside them');
+is_deeply($commit,  \@given, 'each picture has its callback, and none of a commit without one');
 $d->stop;
 done_testing;
 
@@ -36,13 +41,18 @@ sub recorded {
 	my (undef, $id) = $d->snap;
 	my ($folder) = $id =~ m{^(/.*)$}m or return;
 	Tipme::TestDaemon::wait_until(sub { -e "$folder/manifest.json" });
-	my $number = $Tipme::Record::Columns::NUMBER{wl_deliver};
-	my $ev     = Tipme::KernelEvents->load_only(Tipme::Episode->open($folder), $number);
+	my %number = map { $_ => $Tipme::Record::Columns::NUMBER{$_} } qw(wl_deliver wl_commit);
+	my $ev     = Tipme::KernelEvents->load_only(Tipme::Episode->open($folder), values %number);
 	# Others may type into compositors of the same user.
-	my %of;
-	push @{ $of{ $ev->tid($_) } },
-		join ' ', $ev->wl_deliver_kind($_) // '-', $ev->wl_deliver_what($_) // '-'
-		for 0 .. $ev->count - 1;
+	my (%of, %given);
+	for my $i (0 .. $ev->count - 1) {
+		if ($ev->kind($i) == $number{wl_commit}) {
+			push @{ $given{ $ev->tid($i) } }, 'commit ' . $ev->wl_commit_callback($i);
+			next;
+		}
+		push @{ $of{ $ev->tid($i) } },
+			join ' ', $ev->wl_deliver_kind($i) // '-', $ev->wl_deliver_what($i) // '-';
+	}
 	my ($most) = sort { @{ $of{$b} } <=> @{ $of{$a} } } keys %of;
-	return @{ $of{ $most // '' } // [] };
+	return ($of{ $most // '' }, $given{ $most // '' });
 }

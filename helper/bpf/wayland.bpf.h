@@ -195,7 +195,10 @@ static __always_inline int tipme_wayland_commit(const struct tipme_wayland_call 
 	return 0;
 }
 
-/* wl_surface: attach 1, frame 3, commit 6. A commit without a new buffer shows nothing new. */
+/*
+ * wl_surface: attach 1, frame 3, commit 6. A commit without a new buffer shows nothing new, and the
+ * callback that was asked for with it is none of the next picture's.
+ */
 static __always_inline int tipme_wayland_surface(const struct tipme_wayland_call *w)
 {
 	__u64 client = tipme_wayland_client(w),
@@ -214,10 +217,12 @@ static __always_inline int tipme_wayland_surface(const struct tipme_wayland_call
 		s->attached = 1;
 	if (w->opcode == 3)
 		s->callback = tipme_wayland_arg(w, 0);
-	if (w->opcode != 6 || !s->attached)
+	if (w->opcode != 6)
 		return 0;
 	callback = s->callback;
 	s->callback = 0;
+	if (!s->attached)
+		return 0;
 	s->attached = 0;
 	return tipme_wayland_commit(w, client, callback);
 }
