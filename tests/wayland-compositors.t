@@ -137,7 +137,7 @@ sub compositor {
 				\%w, 'film', stopping($pid, $stage), 'beside a film: a stopped compositor is named',
 				sub { named($_[0], $pid, $NAMED) }
 			);
-			my $quiet = scene(sub { $stage->type('a', apart => 0.35) for 1 .. $N + 2 });
+			my $quiet = scene(sub { $stage->type('a' x ($N + 2), apart => 0.35) });
 			accuses_nobody(\%w, 'film-quiet', $quiet);
 			$end->();
 		},
@@ -152,7 +152,7 @@ sub compositor {
 sub quiet {
 	my ($w) = @_;
 	my ($stage, $pid) = @$w{qw(stage pid)};
-	my $quiet = scene(sub { $stage->type('a', apart => 0.35) for 1 .. $N + 2 });
+	my $quiet = scene(sub { $stage->type('a' x ($N + 2), apart => 0.35) });
 	like_the_log($stage, $quiet->{episode});
 	accuses_nobody($w, 'quiet', $quiet);
 	in_time($stage, $quiet->{episode});
