@@ -15,7 +15,8 @@ use File::Path       qw(make_path);
 use File::Temp       qw(tempdir);
 use FindBin          qw($Bin);
 use Test::More;
-use lib map {"$Bin/../../$_"} qw(postmortem/lib postmortem/t/lib abi/lib abi/generated);
+use lib map {"$Bin/../../$_"} qw(postmortem/lib postmortem/t/lib abi/lib abi/generated tests/lib);
+use Tipme::Drawn qw(in_turn);
 use Tipme::Test::Story;
 
 my $SRC     = "$Bin/../..";
@@ -170,12 +171,14 @@ sub german {
 	}
 	local $ENV{PERL5OPT}        = '-MTipme::Test::Told';
 	local $ENV{TIPME_TEST_TOLD} = "$tmp/told";
+	my @told = in_turn(2, 'stories in German', @STORIES);
 	told('de', 'sh', '-c', 'exec "$@" >/dev/null 2>&1', 'sh', $^X, "$SRC/postmortem/t/$_.t")
-		for @STORIES;
+		for @told;
 	my ($undef, @reports) = split /\f/, slurp("$tmp/told");
 	my %kinds = map { /\A(\S+)/ ? ($1 => 1) : () } @reports;
-	cmp_ok scalar @reports,    '>',  100, @reports . ' reports of stories';
-	cmp_ok scalar keys %kinds, '>=', 25,  '... of ' . keys(%kinds) . ' kinds of verdicts';
+	cmp_ok scalar @reports, '>', @told < @STORIES ? 10 : 100, @reports . " reports of @told";
+	cmp_ok scalar keys %kinds, '>=', 25, '... of ' . keys(%kinds) . ' kinds of verdicts'
+		if @told == @STORIES;
 	my %lines = map { $_ => 1 } map {
 		split /
 /, bare($_)

@@ -11,6 +11,8 @@ use File::Path       qw(make_path);
 use File::Temp       qw(tempdir);
 use FindBin          qw($Bin);
 use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generated";
+use lib "$Bin/../../tests/lib";
+use Tipme::Drawn       qw(in_turn);
 use Tipme::Test::Files qw(slurp spew);
 use Tipme::Test::Story;
 
@@ -77,7 +79,7 @@ sub told {
 
 # The stories of other tests: each check that is no sentence holds in both languages; sentences do
 # not.
-for my $test (@STORIES) {
+for my $test (in_turn(3, 'stories in other words', @STORIES)) {
 	my $told  = told('xx', 'sh', '-c', 'exec "$@" 2>/dev/null', 'sh', $^X, "$Bin/$test.t");
 	my @lines = split /^/, $told->{out};
 	my @not   = grep { /^not ok/ && $_ =~ $DECIDED } @lines;

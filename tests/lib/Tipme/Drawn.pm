@@ -43,7 +43,7 @@ sub left_out {
 sub in_turn {
 	my ($count, $what, @names) = @_;
 	return @names if $ENV{TIPME_TEST_ALL};
-	my @drawn = some(seed_of(commit($ENV{TIPME_SRCDIR})), $count, @names);
+	my @drawn = some(seed_of(commit($ENV{TIPME_SRCDIR} // '.')), $count, @names);
 	left_out($what, \@names, @drawn);
 	return @drawn;
 }
