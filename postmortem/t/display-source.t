@@ -18,7 +18,7 @@ use constant {
 };
 
 # 1. By name: only what handles records as such (bundles, exports) may name them.
-my %MAY   = map  { $_ => 1 } qw(Cut.pm Bundle.pm);
+my %MAY   = map  { $_ => 1 } qw(Cut.pm Bundle/Redacted.pm);
 my ($lib) = grep {-d} map {"$_/postmortem/lib/Tipme"} grep {defined} $ENV{TIPME_SRCDIR},
 	"$Bin/../..";
 my @RECORD = grep {/\Ax_/} map { $_->{name} } values %Tipme::Record::Layout::RECORD;
