@@ -142,6 +142,21 @@ sub at {
 	return $self->{memo}{$key} = $who;
 }
 
+# named(TID, TIME): the same, with the name of its process: that of its first thread
+sub named {
+	my ($self, $tid, $t) = @_;
+	my $who = $self->at($tid, $t);
+	return { %$who, process => $self->_leader($who, $t) } if $who->{pid} && $who->{pid} != $tid;
+	$who->{process} //= $who->{comm};
+	return $who;
+}
+
+sub _leader {
+	my ($self, $who, $t) = @_;
+	my $l = $self->at($who->{pid}, $t);
+	return $l->{comm} eq '?' ? $who->{comm} : $l->{comm};
+}
+
 # epochs(TID): the times, in order, at which something is known of a thread: between them the
 # answers of at() stay the same
 sub epochs { my ($self, $tid) = @_; return @{ $self->_known($tid) } }
