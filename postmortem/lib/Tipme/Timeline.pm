@@ -13,7 +13,8 @@ use Tipme::KernelEvents;
 use Tipme::Printable qw(one_line);
 use Tipme::Responses qw(kind_words);
 use Tipme::Timeline::Known;
-use Tipme::Timeline::Picture;
+use Tipme::Timeline::Paper;
+use Tipme::Timeline::Style;
 use Tipme::Timeline::Reduce qw(reduce_spans);
 use Tipme::Words            qw(N__ fill);
 
@@ -197,7 +198,7 @@ sub _rows {
 sub _draw_many {
 	my ($self, $cpus) = @_;
 	my @many  = grep { $_->{many} } @$cpus or return;
-	my $scale = Tipme::Timeline::Picture::scale($self->{from}, $self->{to}, $self->{from});
+	my $scale = Tipme::Timeline::Paper::scale($self->{from}, $self->{to}, $self->{from});
 	my (@keys, %number);
 	my @rows;
 	for my $row (
@@ -210,7 +211,7 @@ sub _draw_many {
 		my $p   = $self->{procs}{$key} or next;                      # it did not run then
 		push @keys, $key if !defined $number{$key};
 		$number{$key} //= $#keys;
-		push @rows, [ $tid, $from, Tipme::Timeline::Picture::rank($p->{role}), $number{$key} ];
+		push @rows, [ $tid, $from, Tipme::Timeline::Style::rank($p->{role}), $number{$key} ];
 	}
 	my $runs = Tipme::Columns::runs(
 		$self->{ev},         \@rows, [ map { $_->{many} } @many ],
@@ -413,10 +414,10 @@ sub _thread {
 # Of many states those that the picture shows, which draws the same of them.
 sub _seen {
 	my ($self, $states) = @_;
-	return $states if @$states < 4 * Tipme::Timeline::Picture::scale(0, 1, 0)->width;
-	my $scale = Tipme::Timeline::Picture::scale($self->{from}, $self->{to}, $self->{from});
+	return $states if @$states < 4 * Tipme::Timeline::Paper::scale(0, 1, 0)->width;
+	my $scale = Tipme::Timeline::Paper::scale($self->{from}, $self->{to}, $self->{from});
 	my @seen  = map { [ $scale->begin($_->[0]), $scale->begin($_->[1]), $_->[2] ] }
-		@{ reduce_spans($scale, $states, \&Tipme::Timeline::Picture::state_rank) };
+		@{ reduce_spans($scale, $states, \&Tipme::Timeline::Style::state_rank) };
 	$seen[-1][1] = min($seen[-1][1], $states->[-1][1]);
 	return \@seen;
 }
@@ -499,7 +500,7 @@ sub _marks {
 	my $ev = $self->{ev};
 	my @m;
 	# Only those that the picture has room for are put into words.
-	my $room = Tipme::Timeline::Picture::room_for_marks($self->{from}, $self->{to});
+	my $room = Tipme::Timeline::Paper::room_for_marks($self->{from}, $self->{to});
 	for my $i (@$list) {
 		push @m,
 			[ $i->{from}, 'wake', fill(N__('woken by {who}'), who => $self->_waker($i->{wake})) ]

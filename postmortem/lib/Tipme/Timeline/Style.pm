@@ -46,6 +46,13 @@ our @MARKS  = (
 	[ exit => N__('exits') ]
 );
 
+# of those that share a pixel column of a CPU
+my %RANK = (blamed => 6, server => 5, client => 4, path => 3, top => 2, rest => 1);
+
+# rank(ROLE), state_rank(STATE): of several in one pixel column, that of the highest is shown
+sub rank       { return $RANK{ $_[0] } // 0 }
+sub state_rank { return $STATE{ $_[0] }{rank} }
+
 # define(SVG): the patterns that states refer to.
 sub define {
 	my ($svg) = @_;
