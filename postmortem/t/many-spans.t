@@ -48,8 +48,10 @@ is($asked, 12, 'the program was asked for each');
 	my $states    = Tipme::TaskStates->new($ev, Tipme::Threads->new($ep), 0, 2_000 * $MS);
 	for my $tid (0, 1001, 1002) {
 		my ($one, $other) =
-			map { local $Tipme::TaskStates::MANY_ON = $_; $states->time_of(1, $tid, @stretches) }
-			-1, 1 << 40;
+			map {
+			local $Tipme::TaskStates::OnCpu::MANY_ON = $_;
+			$states->time_of(1, $tid, @stretches)
+			} -1, 1 << 40;
 		is($one, $other, "thread $tid had CPU 1 for $other ns");
 	}
 

@@ -5,8 +5,11 @@ package Tipme::Pictured;
 use strict;
 use warnings;
 no warnings 'portable';    # numbers of 64 bits
+use Exporter qw(import);
 use Tipme::KernelEvents;
 use Tipme::Record::Layout;
+
+our @EXPORT_OK = qw(turn);
 
 my %STATE        = %{ $Tipme::Record::Layout::ENUM{task_state} };
 my %STATE_NUMBER = reverse %STATE;
@@ -26,7 +29,7 @@ sub _later_sleep {
 	}
 	return if !defined $state || $state eq $m->{cur}{state} && $began == $ev->exact_from;
 	$m->{cur}{guessed} = 1;
-	Tipme::TaskStates::turn($m, $began, { from => $began, kind => 'blocked', state => $state });
+	turn($m, $began, { from => $began, kind => 'blocked', state => $state });
 	return;
 }
 
@@ -72,13 +75,31 @@ sub _picture_of_sleep {
 		next if $p->{ts_ns} < $sleep->{from} || defined $to && $p->{ts_ns} > $to;
 		next if $p->{state} == $RUNNABLE     || $p->{state} == $RUNNING;
 		# A sleep that began after what is looked at is another one.
-		next if $p->{since_ns} >= $self->to;
+		next if $p->{since_ns} >= $self->{to};
 		$sleep->{stack_id} = $p->{stack_id} if $p->{stack_id};
 		my $state = $STATE{ $p->{state} } // 'unknown';
 		# A sleep that lasts is what the last picture says, though a switch between may be lost.
 		next if $sleep->{state} eq $state || defined $to && $sleep->{state} ne 'unknown';
 		@$sleep{qw(state guessed)} = ($state, $sleep->{state} eq 'unknown' ? $sleep->{guessed} : 1);
 	}
+}
+
+# turn(IN HAND, T, NEW): from T on it does something else: NEW begins there. Called for each record,
+# so it copies nothing.
+sub turn {
+	my ($m, $t, $new) = @_;
+	my $cur = $m->{cur};
+	$cur->{to} = $t;
+	push @{ $m->{list} }, $cur if $t > $cur->{from};
+	$m->{cur} = $new;
+	return;
+}
+
+sub _beginning {
+	my ($self) = @_;
+	my $ev = $self->{ev};
+	return $ev->count
+		&& vec($ev->{ts}, 0, 64) < $self->{from} ? vec($ev->{ts}, 0, 64) : $self->{from};
 }
 
 1;
