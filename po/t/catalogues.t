@@ -22,7 +22,8 @@ use Tipme::Test::Story;
 my $SRC     = "$Bin/../..";
 my $BUILD   = $ENV{TIPME_BUILDDIR} // '';
 my $FEW     = $ENV{TIPME_TEST_ALL} ? 0 : 100;
-my @STORIES = qw(verdicts resources late kinds);
+my @STORIES = qw(verdicts cpu-takers grabs disk-and-memory locks interference cpus
+	functions stopped late kinds);
 # Words that no German sentence has; what stands in quotes, in backquotes or in brackets is a name.
 my $ENGLISH =
 	qr/\b(?:the|of|for|which|whom|and|is|not|had|been|waiting|waited|with|answered|no|to)\b/;

@@ -17,7 +17,8 @@ use Tipme::Test::Files qw(slurp spew);
 use Tipme::Test::Story;
 
 use constant { CLIENT => 200, MS => 1_000_000 };
-my @STORIES = qw(verdicts resources late sampled kinds);
+my @STORIES = qw(verdicts cpu-takers grabs disk-and-memory locks interference cpus
+	functions stopped late sampled kinds);
 # What a story checks beside its sentences: these must hold whatever the language is.
 my $DECIDED =
 	qr/: (?:verdict|names|share|not more than|the path has|the (?:kinds|states) add|those who)/;
@@ -88,7 +89,7 @@ for my $test (in_turn(3, 'stories in other words', @STORIES)) {
 		or diag(@not);
 	cmp_ok($held, '>', 20, "$test.t: ... many of them") if $test ne 'sampled';
 	like($told->{out}, qr/^not ok/m, "$test.t: its sentences were others")
-		if $test =~ /\A(?:verdicts|resources)\z/;
+		if $test =~ /\A(?:verdicts|disk-and-memory|interference|locks)\z/;
 }
 
 # The programs themselves: exit status, what JSON has of a verdict, and what a bundle leaves out.

@@ -265,7 +265,7 @@ my %KIND = (
 				),
 			},
 		},
-		story => 'verdicts.t',
+		story => 'cpu-takers.t',
 		flags => [qw(cpu itself args)],
 	},
 	'rt-starvation' => {
@@ -280,7 +280,7 @@ my %KIND = (
 		clause =>
 			N__('for {time} {waiter} waited for a CPU that the real-time process {name} kept'),
 		clause_processes => N__('for {time} {waiter} waited for a CPU that {rt_name} kept'),
-		story            => 'verdicts.t',
+		story            => 'cpu-takers.t',
 		flags            => [qw(cpu itself args)],
 	},
 	'priority-inversion' => {
@@ -299,7 +299,7 @@ my %KIND = (
 				  'for {time} {waiter} waited for a lock that {holder}, of low priority, could not '
 				. 'give back because {who} had the CPU'
 		),
-		story => 'resources.t',
+		story => 'locks.t',
 		flags => [qw(cpu)],
 	},
 	'cpu-throttled' => {
@@ -309,7 +309,7 @@ my %KIND = (
 		ask    => N__('whoever limits the CPU time of this cgroup'),
 		next   => N__('Raise the quota ({quota}).'),
 		clause => N__('for {time} {waiter} was kept from running: {detail}'),
-		story  => 'resources.t',
+		story  => 'interference.t',
 		flags  => [qw(victim)],
 	},
 	'app-compute' => {
@@ -388,7 +388,7 @@ my %KIND = (
 		ask    => N__('the makers of {name}'),
 		next   => N__('An application must not keep the X server for itself. {send}'),
 		clause => N__('for {time} {who} had grabbed the X server, which did nothing for others'),
-		story  => 'verdicts.t',
+		story  => 'grabs.t',
 		flags  => [qw(client)],
 	},
 	'client-queue' => {
@@ -405,7 +405,7 @@ my %KIND = (
 					'It asks the X server for what takes long; asking less often helps. {send}'),
 			},
 		},
-		story => 'verdicts.t',
+		story => 'grabs.t',
 		flags => [qw(client)],
 	},
 	'input-late' => {
@@ -415,7 +415,7 @@ my %KIND = (
 		ask    => N__('the makers of {name}'),
 		next   => N__('It gets keys or clicks first, and passed this one on late. {send}'),
 		clause => N__('for {time} {who} {detail}'),
-		story  => 'resources.t',
+		story  => 'stopped.t',
 		flags  => [],
 	},
 	'ipc-wait' => {
@@ -463,7 +463,7 @@ my %KIND = (
 		ask    => N__('whoever runs {name}: it was asked, and did not answer'),
 		next   => N__('See whether it can answer at all: `systemctl --user status {pid}`. {send}'),
 		clause => N__('for {time} {waiter} waited for an answer of {name}, and gave up'),
-		story  => 'freezes.t',
+		story  => 'asks.t',
 		flags  => [qw(args)],
 		by     => \%BY_ANSWER,
 	},
@@ -492,7 +492,7 @@ my %KIND = (
 			from  => { ask  => N__('whoever sent the signal: {from}') },
 			until => { next => N__('It is running again. Find out why {stopper} paused it.') },
 		},
-		story => 'resources.t',
+		story => 'stopped.t',
 		flags => [qw(itself victim)],
 	},
 	'disk-io' => {
@@ -505,7 +505,7 @@ my %KIND = (
 				. 'else the disk is slow: `iostat -x 1` shows its service times.'
 		),
 		by    => \%BY_DISK,
-		story => 'resources.t',
+		story => 'disk-and-memory.t',
 		flags => [qw(holding args)],
 	},
 	'writeback' => {
@@ -544,7 +544,7 @@ my %KIND = (
 				. '(`vmstat 1`).'
 		),
 		by    => \%BY_FAULT,
-		story => 'resources.t',
+		story => 'disk-and-memory.t',
 		flags => [qw(holding memory)],
 	},
 	'memory-reclaim' => {
@@ -569,7 +569,7 @@ my %KIND = (
 					'Close what fills the memory (`ps aux --sort=-rss`), or swap to a disk, too.'),
 			},
 		},
-		story => 'resources.t',
+		story => 'disk-and-memory.t',
 		flags => [qw(holding memory)],
 	},
 	'futex-wait' => {
@@ -579,7 +579,7 @@ my %KIND = (
 		ask    => N__('the makers of {name}'),
 		next   => N__('One of its threads kept another waiting. {send}'),
 		by     => { %BY_OTHER, %BY_HOLDING },
-		story  => 'resources.t',
+		story  => 'locks.t',
 		flags  => [qw(holding holder)],
 	},
 	'lock-wait' => {
@@ -590,7 +590,7 @@ my %KIND = (
 		next   =>
 			N__('See what it did with the lock: `tipme timeline {episode} -o FILE.svg` draws it.'),
 		by    => { %BY_OTHER, %BY_HOLDING },
-		story => 'resources.t',
+		story => 'locks.t',
 		flags => [qw(args holding holder)],
 	},
 	'network-wait' => {
@@ -631,7 +631,7 @@ my %KIND = (
 		next   => N__('See which line counts up: `watch -d cat /proc/interrupts`.'),
 		clause => N__('for {time} {waiter} had no CPU: {detail}'),
 		by     => \%BY_IRQ,
-		story  => 'resources.t',
+		story  => 'interference.t',
 		flags  => [qw(itself)],
 	},
 	'irqs-off' => {
@@ -651,7 +651,7 @@ my %KIND = (
 		ask    => N__('whoever runs the host of this virtual machine'),
 		next   => N__('This machine had no CPU: nothing inside it can help.'),
 		clause => N__('for {time} {waiter} had no CPU: {detail}'),
-		story  => 'resources.t',
+		story  => 'interference.t',
 		flags  => [],
 	},
 	'machine-stall' => {

@@ -15,7 +15,7 @@ use Tipme::Reason;
 use Tipme::Report::JSON;
 use Tipme::Report::Text;
 
-our @EXPORT_OK = qw(judged ends exact cut_to_the_path);
+our @EXPORT_OK = qw(judged ends exact cut_to_the_path like_sentence);
 
 my $NS_PER_MS = 1_000_000;
 my $tmp       = tempdir(CLEANUP => 1);
@@ -78,6 +78,12 @@ sub bundled {
 sub cut_to_the_path {
 	is(join(' ', sort keys %DETAIL), 'path', 'each of these bundles keeps the path alone');
 	return;
+}
+
+# like_sentence(DIAGNOSIS, PATTERN, WHAT)
+sub like_sentence {
+	my ($d, $re, $what) = @_;
+	return like($d->{verdict}{sentence}, $re, "$what: the sentence");
 }
 
 # ends(DIAGNOSIS, MS, WHAT): is the interval that long, but for a millisecond?

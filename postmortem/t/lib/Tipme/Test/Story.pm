@@ -163,6 +163,18 @@ sub key {
 		->draw($t + $latency - 0.2);
 }
 
+# sleeps(STACK, UNTIL, as for wake): the client runs from 1000.25 on, sleeps from 1001 to UNTIL in
+# that stack, woken as told, runs 1 ms and draws
+sub sleeps {
+	my ($self, $stack, $until, %wake) = @_;
+	$self->enter(1000)->run(1, 1000.25, 1001, CLIENT, $wake{state} // 'sleeping');
+	delete $wake{state};
+	my $waker = delete $wake{waker} // 0;
+	$self->wake(0, $until, CLIENT, $waker, $stack, context => 'hardirq', %wake);
+	return $self->run(1, $until + 0.1, $until + 1, CLIENT, 'sleeping')->draw($until + 0.9)
+		->hotkey(3000);
+}
+
 # hotkey(MS): Ctrl, Alt and the key that ends the chord
 sub hotkey {
 	my ($self, $t) = @_;
