@@ -21,8 +21,8 @@ use Tipme::Test::Postgres;
 my $missing = Tipme::Test::Postgres::missing();
 plan skip_all => $missing if $missing;
 
-# 10^5 lags of 10^4 machines; ten times that with --all.
-my $COUNT    = $ENV{TIPME_TEST_ALL} ? 1_000_000 : 100_000;
+# 30,000 lags of 10,000 machines; 1,000,000 with --all.
+my $COUNT    = $ENV{TIPME_TEST_ALL} ? 1_000_000 : 30_000;
 my $MACHINES = 10_000;
 my $WEEKS    = 26;
 my $pg       = Tipme::Test::Postgres->new;
