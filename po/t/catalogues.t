@@ -172,7 +172,7 @@ sub german {
 	}
 	local $ENV{PERL5OPT}        = '-MTipme::Test::Told';
 	local $ENV{TIPME_TEST_TOLD} = "$tmp/told";
-	my @told = in_turn(2, 'stories in German', @STORIES);
+	my @told = in_turn(4, 'stories in German', @STORIES);
 	told('de', 'sh', '-c', 'exec "$@" >/dev/null 2>&1', 'sh', $^X, "$SRC/postmortem/t/$_.t")
 		for @told;
 	my ($undef, @reports) = split /\f/, slurp("$tmp/told");
