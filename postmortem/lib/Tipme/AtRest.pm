@@ -12,6 +12,7 @@ use Tipme::Record::Layout;
 use Tipme::Sender;
 use Tipme::Sleeps;
 use Tipme::WakeupChain;
+use Tipme::WakeupChain::Wait qw(waits_for_requests);
 use Tipme::DisplaySource;
 
 my $NS_PER_MS = 1_000_000;
@@ -199,7 +200,7 @@ sub _can_be_asked {
 	my $stack = $self->{kernel}->threads->stack($s->{stack_id} || $self->_pictured($tid, $s));
 	my $r     = defined $stack ? $self->{reasons}->of($stack, undef) : undef;
 	# A shell whose command runs has left the terminal to that.
-	return $r && $r->{class} eq 'wait' || Tipme::WakeupChain::Waker::waits_for_requests($r) ? 1 : 0;
+	return $r && $r->{class} eq 'wait' || waits_for_requests($r) ? 1 : 0;
 }
 
 # sender(): the Sender of this episode

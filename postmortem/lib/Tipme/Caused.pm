@@ -12,6 +12,7 @@ use Tipme::KernelEvents;
 use Tipme::Moments;
 use Tipme::Naps qw(asks_server);
 use Tipme::WakeupChain;
+use Tipme::WakeupChain::Wait qw(by_a_timer);
 
 my $NS_PER_MS  = 1_000_000;
 my $NEAR_NS    = 60_000_000;      # records this far before a change tell who woke the client for it
@@ -163,9 +164,9 @@ sub _after_asking {
 
 sub _has_own_clock {
 	my ($self, $e, $chain) = @_;
-	return scalar grep {
-		Tipme::Caused::SetGoing::by_a_timer($_) && $self->_pid($_->{tid}, $_->{to}) == $e->{pid}
-	} $chain->waits;
+	return
+		scalar grep { by_a_timer($_) && $self->_pid($_->{tid}, $_->{to}) == $e->{pid} }
+		$chain->waits;
 }
 
 # The client's own timers have a part in it. Yet it is an answer if they last no longer than a frame

@@ -11,6 +11,7 @@ use Tipme::Circumstances;
 use Tipme::Ground;
 use Tipme::Messages qw(asks comes);
 use Tipme::WakeupChain;
+use Tipme::WakeupChain::Wait qw(is_idle_in);
 
 our $NEAR_NS = 1_000_000;        # records so near to a stretch of the path belong to it
 my $MARGIN_NS = 100_000_000;     # ns before and behind the interval that a bundle covers
@@ -225,9 +226,7 @@ sub idle {
 		map {
 			{
 				tid  => $_ + 0,
-				idle => Tipme::WakeupChain::Waker::is_idle_in(
-					$states, $states->{threads}, $reasons, $_
-				)
+				idle => is_idle_in($states, $states->{threads}, $reasons, $_)
 			}
 		} sort { $a <=> $b } keys %{ $self->{of} }
 	];

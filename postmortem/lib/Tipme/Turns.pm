@@ -10,6 +10,7 @@ use Tipme::Record::Columns;
 use Tipme::Record::Layout;
 use Tipme::Segment;
 use Tipme::Urgency;
+use Tipme::WakeupChain::Wait qw(waits_for_requests);
 
 use constant CONTEXT => $Tipme::Record::Columns::SHIFT{sched_waking}{context};
 
@@ -167,7 +168,7 @@ sub _for_a_request {
 	my ($self, $id) = @_;
 	my $stack = $self->{threads}->stack($id);
 	my $r     = $self->{reasons}->of($stack, 'task');
-	return Tipme::WakeupChain::Waker::waits_for_requests($r) ? 1 : 0;
+	return waits_for_requests($r) ? 1 : 0;
 }
 
 1;

@@ -6,9 +6,10 @@ package Tipme::Caused::Partners;
 use strict;
 use warnings;
 no warnings 'portable';    # numbers of 64 bits
-use Tipme::Caused::SetGoing;
+
 use Tipme::Hops qw(hops);
 use Tipme::Sender;
+use Tipme::WakeupChain::Wait qw(by_a_timer);
 
 my $NS_PER_MS  = 1_000_000;
 my $AT_ONCE_NS = 100_000_000;    # answers so quick tell through whom they usually come
@@ -56,7 +57,7 @@ sub _done_meanwhile {
 		my $chain    = $self->chain($states, $e);
 		my $segments = $chain->walk_once(
 			$tid, $e->{deliver_ns}, $ran,
-			unless => \&Tipme::Caused::SetGoing::by_a_timer
+			unless => \&by_a_timer
 		);
 		return 1
 			if $chain->reached

@@ -10,6 +10,7 @@ use Tipme::DisplaySource;
 use Tipme::Hops     qw(hops once);
 use Tipme::Messages qw(messages);
 use Tipme::WakeupChain;
+use Tipme::WakeupChain::Wait qw(by_a_timer waits_for_requests);
 
 my $NS_PER_MS = 1_000_000;
 my $AFTER_NS  = 50_000_000;    # after a grab has ended, what had waited for that is done
@@ -147,15 +148,6 @@ sub _born_of {
 	return (grep { by_a_timer($_) } $chain->waits) ? 0 : 1;
 }
 
-# by_a_timer(WAIT): did a timer end it, and no disk's interrupt?
-sub by_a_timer {
-	my ($w) = @_;
-	return
-		   $w->{waker}
-		&& $w->{waker}{context} eq 'hardirq'
-		&& !($w->{reason} && $w->{reason}{class} eq 'disk') ? 1 : 0;
-}
-
 # The process was made after the delivery, and for it (by a shell, for a terminal): the chain back
 # from its birth comes to the client.
 # [ thread of it, when it began the wait that the chain met ]; undef: it was not
@@ -184,7 +176,7 @@ sub _rests {
 	return 0 if $chain->ends_by_thaw($tid, $i);
 	my $stack = $self->{kernel}->threads->stack($i->{stack_id});
 	my $r     = defined $stack ? $self->{reasons}->of($stack, undef) : undef;
-	return Tipme::WakeupChain::Waker::waits_for_requests($r)
+	return waits_for_requests($r)
 		|| $chain->is_idle_there({ tid => $tid, reason => $r });
 }
 

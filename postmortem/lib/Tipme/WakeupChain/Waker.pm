@@ -7,20 +7,17 @@ use warnings;
 no warnings 'portable';    # numbers of 64 bits
 use Tipme::KernelEvents;
 use Tipme::Record::Layout;
+use Tipme::WakeupChain::Wait qw(is_idle_in waits_for_requests);
 
-my %CONTEXT            = %{ $Tipme::Record::Layout::ENUM{context} };
-my ($HARDIRQ)          = grep { $CONTEXT{$_} eq 'hardirq' } keys %CONTEXT;
-my %WAITS_FOR_REQUESTS = map { $_ => 1 } qw(loop tty pipe unix net);
-my $THAW_NS   = 2_000_000;    # all threads of a frozen process are woken within
-my $GLANCE_NS = 1_000_000;    # awake so shortly, a thread that waited for a child has done nothing
-my $STOP_NS   = 5_000_000;    # a runtime stops its threads for less, in naps that are shorter
-my $OTHERS    = 2;            # threads that are let go on together with ours
-my $ASKS_NS   = 1_000_000;    # a request may be served before who asked has fallen asleep
-my $IDLE_SLEEPS =
-	2;  # so often, and for so much of its sleep, a thread sleeps where it waits for something to do
-my $IDLE_MOSTLY = 0.8;             # of its sleeps in one place: there it waits for work
-my $EXIT_NS     = 10_000_000;      # who wakes another this shortly before its end does so by ending
-my %HELD        = map { $_ => 1 }
+my %CONTEXT   = %{ $Tipme::Record::Layout::ENUM{context} };
+my ($HARDIRQ) = grep { $CONTEXT{$_} eq 'hardirq' } keys %CONTEXT;
+my $THAW_NS   = 2_000_000;     # all threads of a frozen process are woken within
+my $GLANCE_NS = 1_000_000;     # awake so shortly, a thread that waited for a child has done nothing
+my $STOP_NS   = 5_000_000;     # a runtime stops its threads for less, in naps that are shorter
+my $OTHERS    = 2;             # threads that are let go on together with ours
+my $ASKS_NS   = 1_000_000;     # a request may be served before who asked has fallen asleep
+my $EXIT_NS   = 10_000_000;    # who wakes another this shortly before its end does so by ending
+my %HELD      = map { $_ => 1 }
 	qw(lock disk memory);    # classes of waits in which the waker, unasked, had what was waited for
 
 # Who ended a sleep: { tid (0: no thread), context, at, index, guessed }
@@ -281,19 +278,6 @@ sub is_idle_there {
 		// is_idle_in(@$self{qw(states threads reasons)}, $wait->{tid});
 }
 
-# is_idle_in(STATES, THREADS, REASONS, TID): does a thread sleep in a futex, and nowhere else,
-# mostly?
-sub is_idle_in {
-	my ($states, $threads, $reasons, $tid) = @_;
-	my ($n, $there, $all) = (0, 0, 0);
-	for my $i (grep { $_->{kind} eq 'blocked' && $_->{stack_id} } @{ $states->intervals($tid) }) {
-		my $of = $reasons->of(scalar $threads->stack($i->{stack_id}), 'task');
-		$all += $i->{to} - $i->{from};
-		if ($of && $of->{kind} eq 'futex-wait') { $n++; $there += $i->{to} - $i->{from} }
-	}
-	return $n >= $IDLE_SLEEPS && $there >= $IDLE_MOSTLY * $all ? 1 : 0;
-}
-
 # A bundle has few sleeps of a thread, and says what they were where all of them were known.
 sub _told_idle {
 	my ($self, $tid) = @_;
@@ -302,9 +286,6 @@ sub _told_idle {
 }
 
 sub _told { return $_[0]{states}->events->episode->manifest->{bundle} // {} }
-
-# waits_for_requests(REASON): for the next request, or for nobody knows what
-sub waits_for_requests { my ($r) = @_; return !$r || $WAITS_FOR_REQUESTS{ $r->{class} } ? 1 : 0 }
 
 # Did the waker have what the thread waited for? Not one that the thread had asked to do something
 # (woken, or made, by it), nor one that wakes by ending: these work for it.
