@@ -16,6 +16,7 @@ use Tipme::Bundle::Named;
 use Tipme::Bundle::Records;
 use Tipme::Bundle::Redacted;
 use Tipme::Cut;
+use Tipme::Cut::Stretches qw(joined);
 use Tipme::Gathered;
 use Tipme::Latency;
 use Tipme::RanDry;
@@ -107,7 +108,7 @@ sub _wider {
 		}
 	}
 	return if !@new;
-	my $wider = Tipme::Cut::joined(@$had, @new);
+	my $wider = joined(@$had, @new);
 	my ($all, $i) = (0, $ours->{interval});
 	$all += min($_->[1], $i->{end_ns}) - max($_->[0], $i->{start_ns}) for @$wider;
 	return $all <= max($WIDE_NS, $WIDE_SHARE * $i->{duration_ns}) ? $wider : undef;

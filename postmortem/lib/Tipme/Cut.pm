@@ -8,12 +8,12 @@ use warnings;
 no warnings 'portable';    # numbers of 64 bits
 use List::Util qw(max min);
 use Tipme::Circumstances;
+use Tipme::Cut::Stretches qw($NEAR_NS joined on_path stretches waits);
 use Tipme::Ground;
 use Tipme::Messages qw(asks comes);
 use Tipme::WakeupChain;
 use Tipme::WakeupChain::Wait qw(is_idle_in);
 
-our $NEAR_NS = 1_000_000;        # records so near to a stretch of the path belong to it
 my $MARGIN_NS = 100_000_000;     # ns before and behind the interval that a bundle covers
 my $COARSE_NS = 1_000_000_000;   # of the time since which a thread is blocked that had no part then
 my %INPUT     = map { $_ => 1 } qw(x_device x_deliver x_input input x_chord wl_deliver);
@@ -124,24 +124,6 @@ sub own {
 		: undef;
 }
 
-# stretches(PATH): { tid => [ [ from, to ] ... ] }: when which thread was on it, apart from each
-# other and in order
-sub stretches {
-	my ($path, $with_blamed) = @_;
-	my %of;
-	for my $p (@$path) {
-		my @tid = ($p->{tid}, map { $_->{of_tid} } @{ $p->{among} // [] });
-		push @tid, map { $_->{tid} } $p->{blamed} // (), @{ $p->{among} // [] } if $with_blamed;
-		my %seen;
-		for my $tid (grep { $_ && !$seen{$_}++ } @tid) {
-			my $l = $of{$tid} //= [];
-			if (@$l && $l->[-1][1] >= $p->{from_ns}) { $l->[-1][1] = $p->{to_ns} }
-			else                                     { push @$l, [ $p->{from_ns}, $p->{to_ns} ] }
-		}
-	}
-	return \%of;
-}
-
 sub _stretches {
 	my ($self) = @_;
 	my $path = $self->{d}{path};
@@ -154,19 +136,6 @@ sub _stretches {
 		} @$path
 	};
 	return;
-}
-
-# joined(STRETCHES): apart from each other and in order, those that are near to each other as one
-sub joined {
-	my @out;
-	for my $s (sort { $a->[0] <=> $b->[0] } @_) {
-		if (@out && $s->[0] <= $out[-1][1] + 2 * $NEAR_NS) {
-			$out[-1][1] = max($out[-1][1], $s->[1]);
-		} else {
-			push @out, [@$s];
-		}
-	}
-	return \@out;
 }
 
 # What the path rests on beside it, as Ground has it. Where all threads are kept, each has a part.
@@ -191,28 +160,6 @@ sub _stand_on {
 		deliver_ns => $deliver,                                            passed => $self->{passed}
 	);
 	return;
-}
-
-# waits(STATES, PATH, WIDER): { CPU => stretches } where a thread waits for it: whoever has it has a
-# part then. Those of other CPUs have none.
-sub waits {
-	my ($states, $path, $wider) = @_;
-	my @cpus = $states->events->cpus;
-	my %of;
-	for my $p (grep { $_->{state} eq 'runnable' || $_->{mixed} } @$path) {
-		my ($from, $to, $tid) = @$p{qw(from_ns to_ns tid)};
-		my %on = map { $_ => 1 }
-			$p->{mixed} ? @cpus : map { $_->[2] } $states->resources->migrations($tid, $from, $to);
-		for my $i (
-			$p->{mixed} ? () : $states->at($tid, $from), $states->at($tid, $to),
-			$states->before($tid, $to)
-			)
-		{
-			$on{ $i->{cpu} } = 1 if $i && defined $i->{cpu};
-		}
-		push @{ $of{$_} }, [ $from, $to ] for keys %on;
-	}
-	return { map { $_ => joined(@{ $of{$_} // [] }, @$wider) } keys %of, @$wider ? @cpus : () };
 }
 
 sub _within { return Tipme::Ground::within(@_) }
@@ -497,33 +444,6 @@ sub aside {
 			{ tid => $t->{tid}, map { ("${_}_ns" => $t->{"${_}_ns"} - $on->{"${_}_ns"}) } @SUMS };
 	}
 	return \@out;
-}
-
-# on_path(STATES, STRETCHES, TID): the sums of the stretches, which are apart and in order
-sub on_path {
-	my ($states, $stretches, $tid) = @_;
-	my %sum       = map { ($_ => 0) } qw(running runnable blocked absent irq softirq net_running);
-	my $intervals = @{ $stretches // [] } ? $states->intervals($tid) : [];
-	my $first     = 0;
-	for my $s (@{ $stretches // [] }) {
-		my %in = map { ($_ => 0) } qw(running irq softirq);
-		$first++ while $first < $#$intervals && $intervals->[$first]{to} <= $s->[0];
-		for (my $k = $first; $k < @$intervals && $intervals->[$k]{from} < $s->[1]; $k++) {
-			my $i = $intervals->[$k];
-			my ($from, $to) = (max($i->{from}, $s->[0]), min($i->{to}, $s->[1]));
-			next if $to <= $from;
-			$sum{ $i->{kind} } += $to - $from;
-			next if $i->{kind} ne 'running';
-			$in{running} += $to - $from;
-			# Interrupts are known of whole runs only.
-			if ($i->{from} >= $s->[0] && $i->{to} <= $s->[1]) {
-				$in{$_} += $i->{"${_}_ns"} for qw(irq softirq);
-			}
-		}
-		$sum{$_} += $in{$_} for qw(irq softirq);
-		$sum{net_running} += max(0, $in{running} - $in{irq} - $in{softirq});
-	}
-	return { map { ("${_}_ns" => $sum{$_}) } keys %sum };
 }
 
 1;

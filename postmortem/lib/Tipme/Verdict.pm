@@ -7,9 +7,10 @@ use warnings;
 use Exporter      qw(import);
 use Tipme::Called qw(called);
 use Tipme::Kinds;
-use Tipme::Printable qw(one_line);
-use Tipme::Reason    qw(values_of);
-use Tipme::Words     qw(N__ fill);
+use Tipme::Printable      qw(one_line);
+use Tipme::Reason         qw(values_of);
+use Tipme::Verdict::Group qw(group);
+use Tipme::Words          qw(N__ fill);
 
 our @EXPORT_OK = qw(is_unusual judge judge_stall totals no_input duration_text percent event_words);
 
@@ -34,15 +35,8 @@ my %EVENT = (
 	other          => N__('an input event'),
 );
 
-my %WAIT_FOR_CPU =
-	map { $_ => 1 } qw(cpu-contention rt-starvation); # what has the CPU may be a crowd of processes
-my $OF_ONE_NAME =
-	0.6;    # of a kind: then the processes of that name are meant; else what they all come from
-my $NEARLY_ALL  = 0.95;              # of interrupts: then the others are not worth a word
-my $OF_ONE_TREE = 0.8;               # of the time: then what they all come from is named
-my $OLD_NS      = 10_000_000_000;    # ns; a process that is older is a name that people know
-my $LIKELY      = 0.5;               # a verdict of which less is exact is likely, and says so
-my $LEAST       = 3;                 # processes that make a crowd
+my $NEARLY_ALL = 0.95;    # of interrupts: then the others are not worth a word
+my $LIKELY     = 0.5;     # a verdict of which less is exact is likely, and says so
 # of the interval: what a part may be off by, as the laboratory allows it; what one has too much
 # another has too little
 my $OFF = 0.05;
@@ -161,7 +155,7 @@ sub _largest {
 	my ($kind, @others) = _in_order($t->{kinds}, $all);
 	my $ns    = $t->{kinds}{$kind};
 	my @of    = grep { $_->{kind} eq $kind } @{ $t->{blamed} };
-	my $group = _group(\@of, %o);
+	my $group = group(\@of, %o);
 	$group->{others} = grep {
 		my $b = $_;
 		defined $b->{pid} && $b->{pid} != $o{client}{pid} && !grep { $_ == $b }
@@ -213,12 +207,12 @@ sub _order {
 	my %mine = map  { $_ => 1 } @{ $group->{members} };
 	my @rest = grep { !$mine{$_} } @$of;
 	my ($kind, @pairs) = ($group->{kind});
-	push @pairs, [ $group->{ns}, _group(\@rest) ] if @rest;
+	push @pairs, [ $group->{ns}, group(\@rest) ] if @rest;
 	push @pairs,
 		[
 		$t->{kinds}{$kind},
 		{
-			%{ _group([ grep { $_->{kind} eq $other } @{ $t->{blamed} } ]) },
+			%{ group([ grep { $_->{kind} eq $other } @{ $t->{blamed} } ]) },
 			ns => $t->{kinds}{$other}
 		}
 		]
@@ -322,94 +316,6 @@ sub _usually {
 		defined $i->{usual_ns}
 		? fill(N__(', usually {time}'), time => duration_text($i->{usual_ns}))
 		: '';
-}
-
-# Processes of one name that live long belong together only if one parent started them: daemons of
-# several people do not.
-sub _kin {
-	my ($b, $from) = @_;
-	my $old = defined $from && $b->{start_ns} && $b->{start_ns} < $from - $OLD_NS;
-	return ($b->{comm} // '?') . ($old ? " $b->{parent}" : '');
-}
-
-# Processes of the same name (and kin) are one group; the largest group is named, or, where many
-# names have a part, the process that they all come from.
-sub _group {
-	my ($of, %o) = @_;
-	my (%g, $all);
-	for my $b (@$of) {
-		my $g = $g{ _kin($b, $o{from}) } //=
-			{ kind => $b->{kind}, comm => $b->{comm}, ns => 0, members => [] };
-		$g->{ns} += $b->{ns};
-		$all += $b->{ns};
-		push @{ $g->{members} }, $b;
-	}
-	my @g = sort {
-		$b->{ns} <=> $a->{ns} || ($a->{members}[0]{pid} // 0) <=> ($b->{members}[0]{pid} // 0)
-	} values %g;
-	my $g = $g[0];
-	if (   $g->{ns} < $OF_ONE_NAME * $all
-		&& $WAIT_FOR_CPU{ $g->{kind} }
-		&& $o{ancestors}
-		&& (my $tree = _tree($of, $all, $o{ancestors})))
-	{
-		return _tree_group($tree, \@g, $of, $o{from});
-	}
-	my $parent_of = $o{parent};
-	my @members   = sort { ($a->{pid} // 0) <=> ($b->{pid} // 0) } @{ $g->{members} };
-	my %details;
-	for my $m (@members) { $details{$_} += $m->{details}{$_} for keys %{ $m->{details} } }
-	my ($detail)  = sort { $details{$b} <=> $details{$a} || $a cmp $b } keys %details;
-	my %parents   = map { ($_->{parent} // 0) => 1 } @members;
-	my $parent    = keys %parents == 1 && $parent_of ? $parent_of->($members[0]) : undef;
-	my ($biggest) = sort { $b->{ns} <=> $a->{ns} } @members;
-	my ($more)    = sort { $b->{ns} <=> $a->{ns} } @members;
-	return {
-		(map { $_ => $more->{$_} } qw(by holder disk)), %$g, members => \@members,
-		pid => @members > 1 && $g->{kind} eq 'cpu-contention' ? $members[0]{pid} : $biggest->{pid},
-		processes => scalar @members,
-		pids      => [ map { $_->{pid} } @members ], detail => $detail, parent => $parent,
-		others    => scalar(@$of) - @members,        prio   => $biggest->{prio}
-	};
-}
-
-# The process farthest from the first one below which (itself included) most of it happened: { pid,
-# comm, members }
-sub _tree {
-	my ($of, $all, $ancestors) = @_;
-	my %t;
-	for my $b (grep { defined $_->{pid} } @$of) {
-		my @up = ([ $b->{pid}, $b->{comm} ], $ancestors->($b->{pid}, $b->{to_ns}));
-		for my $k (0 .. $#up) {
-			my $t = $t{ $up[$k][0] } //= {
-				pid     => $up[$k][0], comm => $up[$k][1], ns => 0, depth => $#up - $k,
-				members => []
-			};
-			$t->{ns} += $b->{ns};
-			push @{ $t->{members} }, $b;
-		}
-	}
-	my ($best) =
-		sort { $b->{depth} <=> $a->{depth} || $b->{ns} <=> $a->{ns} || $a->{pid} <=> $b->{pid} }
-		grep { $_->{ns} >= $OF_ONE_TREE * $all && @{ $_->{members} } >= $LEAST } values %t;
-	return $best;
-}
-
-sub _tree_group {
-	my ($tree, $by_name, $of, $from) = @_;
-	my @m     = sort { $a->{pid} <=> $b->{pid} } @{ $tree->{members} };
-	my %in    = map  { $_->{pid} => 1 } @m;
-	my @names = map  { $_->{comm} } grep {
-		grep { $in{ $_->{pid} // -1 } && $_->{pid} != $tree->{pid} }
-			@{ $_->{members} }
-	} @$by_name;
-	my $young = grep { defined $from && ($_->{start_ns} // 0) > $from - 1_000_000_000 } @m;
-	return {
-		kind    => $m[0]{kind}, comm      => $tree->{comm}, pid => $tree->{pid},  ns => $tree->{ns},
-		members => \@m,         processes => scalar @m, pids => [ $tree->{pid} ], names => \@names,
-		short   => 2 * $young > @m ? 1 : 0, detail => 'had-cpu-tree', others => @$of - @m,
-		prio    => $m[0]{prio}
-	};
 }
 
 # Whose time it mostly was that went this way.

@@ -4,6 +4,7 @@ package Tipme::Diagnosis::Sums;
 
 use strict;
 use warnings;
+use Tipme::Cut::Stretches qw(on_path stretches);
 
 # of(PATH, STATES, FROM, TO, manifest => of the episode, threads => Threads): one for each thread;
 # the parts add up to the interval, or the sum dies.
@@ -13,8 +14,7 @@ sub of {
 	# A bundle has what a thread did off the path as sums.
 	my %aside =
 		map { $_->{tid} => $_ } @{ ($o{manifest}{bundle} // {})->{aside} // [] };
-	require Tipme::Cut if %aside;
-	my $of = %aside ? Tipme::Cut::stretches($path) : {};
+	my $of = %aside ? stretches($path) : {};
 	# a program that was called meanwhile: the last
 	my %name = map { $_->{tid} => $_->{comm} } @$path;
 	for my $p (
@@ -38,7 +38,7 @@ sub of {
 			comm => $name{ $p->{tid} } // $p->{comm}
 		};
 		if (my $rest = $aside{ $p->{tid} }) {
-			my $on = Tipme::Cut::on_path($states, $of->{ $p->{tid} }, $p->{tid});
+			my $on = on_path($states, $of->{ $p->{tid} }, $p->{tid});
 			push @out, { %$who, map { $_ => $on->{$_} + $rest->{$_} } keys %$on };
 			next;
 		}

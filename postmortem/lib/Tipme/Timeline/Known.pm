@@ -5,15 +5,15 @@ package Tipme::Timeline::Known;
 
 use strict;
 use warnings;
-use List::Util qw(max min);
-use Tipme::Cut;
+use List::Util            qw(max min);
+use Tipme::Cut::Stretches qw($NEAR_NS joined stretches waits);
 
 # new(EPISODE, STATES, PATH): undef where all was kept
 sub new {
 	my ($class, $ep, $states, $path) = @_;
 	return if (($ep->manifest->{bundle} // {})->{detail} // '') ne 'path';
-	my $waits = Tipme::Cut::waits($states, $path, []);
-	my $of    = Tipme::Cut::stretches($path, 1);
+	my $waits = waits($states, $path, []);
+	my $of    = stretches($path, 1);
 	return bless { of => $of, waits => $waits, joined => {} }, $class;
 }
 
@@ -27,9 +27,8 @@ sub tids {
 # CPU, in which it did not run: [ from, to ] ... where that is known
 sub clip {
 	my ($self, $tid, $cpu, $from, $to) = @_;
-	my $list = $self->{joined}{ $tid . (defined $cpu ? " $cpu" : '') } //= Tipme::Cut::joined(
-		map { [ $_->[0] - $Tipme::Cut::NEAR_NS, $_->[1] + $Tipme::Cut::NEAR_NS ] }
-			@{ $self->{of}{$tid} // [] },
+	my $list = $self->{joined}{ $tid . (defined $cpu ? " $cpu" : '') } //= joined(
+		map { [ $_->[0] - $NEAR_NS, $_->[1] + $NEAR_NS ] } @{ $self->{of}{$tid} // [] },
 		defined $cpu ? @{ $self->{waits}{$cpu} // [] } : ()
 	);
 	my ($lo, $hi) = (0, scalar @$list);
