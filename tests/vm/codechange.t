@@ -17,7 +17,7 @@ use constant SECONDS => $ENV{TIPME_TEST_ALL} ? 150 : 60;
 my $left_out = Tipme::VM::left_out();
 plan skip_all => $left_out if $left_out;
 
-diag Tipme::VM::emulator()->{version};
+diag Tipme::VM::Emulator::emulator()->{version};
 my $vm      = Tipme::VM->new(kernel => '6.12', thread => 'multi');
 my $seconds = SECONDS;
 my $said    = eval { scalar $vm->run(<<"END") };

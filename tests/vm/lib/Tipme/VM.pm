@@ -14,6 +14,7 @@ use IO::Socket::UNIX;
 use POSIX        qw(WNOHANG);
 use Scalar::Util qw(refaddr weaken);
 use Time::HiRes  qw(sleep time);
+use Tipme::VM::Emulator;
 
 # An emulated machine on a busy host may need this long for anything; only a hang is meant to reach
 # it.
@@ -116,7 +117,7 @@ sub counted {
 	$self->_make_root;
 	_write("$self->{dir}/counted.sh", $self->{script});
 	$self->_make_payload;
-	$self->_fork($self->_machine);
+	$self->_fork(Tipme::VM::Emulator::machine($self));
 	my $end = time + COUNT_PATIENCE_S;
 
 	while (waitpid($self->{pid}, WNOHANG) == 0) {
@@ -145,96 +146,17 @@ sub _make_root {
 sub _state_file {
 	my ($self) = @_;
 	my $key = substr sha256_hex(
-		join "\n", emulator()->{version},
-		map {s/\Q$self->{dir}\E//gr} $self->_machine
+		join "\n", Tipme::VM::Emulator::emulator()->{version},
+		map {s/\Q$self->{dir}\E//gr} Tipme::VM::Emulator::machine($self)
 		),
 		0, 12;
 	return ($self->{boot} // $self->{root}) . "/desktop-$self->{kernel}-$key.zst";
 }
 
-sub _machine {
-	my ($self) = @_;
-	my ($r, $d, $k) = @$self{qw(root dir kernel)};
-	my @common = (
-		(split ' ', '-cpu max -display none -nodefaults -no-reboot -m'), $self->{memory_mb},
-		$self->{boot}
-		? ('-kernel', "$self->{boot}/vmlinuz", '-initrd', "$self->{boot}/initramfs")
-		: ('-kernel', "$r/vmlinuz-$k", '-initrd', "$r/initramfs-$k"),
-		'-drive', "if=none,id=root,file=$r/root.sqfs,format=raw,readonly=on", '-device',
-		'virtio-blk-pci,drive=root',
-		'-drive', "if=none,id=payload,file=$d/payload.tar,format=raw", '-device',
-		'virtio-blk-pci,drive=payload',
-		'-serial', "file:$d/console.log",
-	);
-	return (
-		@common, '-accel', 'tcg,thread=' . emulator()->{thread}, '-smp', $self->{cpus},
-		(split ' ', '-vga none -monitor none'),
-		'-append', 'console=ttyS0 panic=-1 quiet init=/usr/local/sbin/counted',
-	) if $self->{cpus};
-	# With more than one CPU the counting emulator hangs at boot. Addresses, random numbers and the
-	# date must be the same each time, too.
-	return (
-		@common,
-		(
-			split ' ',
-			'-accel tcg,thread=single -icount shift=0,sleep=off -smp 1 -seed 1 -rtc base=2024-01-01T00:00:00,clock=vm -vga none -monitor none'
-		),
-		'-append',
-		'console=ttyS0 panic=-1 quiet nokaslr init=/usr/local/sbin/counted',
-	) if $self->{counts};
-	return (
-		@common, '-accel', 'tcg,thread=' . ($self->{thread} // emulator()->{thread}),
-		(split ' ', '-smp 2 -vga std'), '-append',
-		'console=ttyS0 panic=-1 quiet systemd.show_status=0' . ($self->{append} // ''),
-		'-serial',  "unix:$d/shell.sock,server=on,wait=off",
-		'-monitor', "unix:$d/monitor.sock,server=on,wait=off",
-	);
-}
-
-my $emulator;
-
-# The emulator: the command that runs it, its version, and whether the CPUs of its machines may be
-# several threads. Before 8.1 such an emulator may translate code that another CPU is changing, and
-# keep the old: the guest then dies of a breakpoint that is no longer there ("Oops: int3"), since
-# tracing programs and modules change code of a kernel that runs. All CPUs in one thread is the
-# lesser evil: then one CPU waits up to a tenth of a second for the other, and timers come late. So
-# a newer one is fetched where the system's is old. TIPME_EMULATOR is another, whatever its age.
-sub emulator {
-	return $emulator if $emulator;
-	$emulator = _of_version($ENV{TIPME_EMULATOR} // 'qemu-system-x86_64');
-	return $emulator if $emulator->{thread} eq 'multi' || defined $ENV{TIPME_EMULATOR};
-	my $dir = _here();
-	chomp(my $newer = qx{"$dir/mkqemu"});
-	if ($? != 0) {
-		warn
-			"# tipme: tests/vm: the emulator here is older than 8.1 and no newer one could be had: all CPUs of a machine are one thread, and timers in it late\n";
-		return $emulator;
-	}
-	my $lib = "$newer/usr/lib/x86_64-linux-gnu";
-	return $emulator = _of_version(
-		'env', "LD_LIBRARY_PATH=$lib", "QEMU_MODULE_DIR=$lib/qemu",
-		"$newer/usr/bin/qemu-system-x86_64",
-		map { ('-L', "$newer/usr/share/$_") } qw(qemu seabios)
-	);
-}
-
-sub _of_version {
-	my (@command) = @_;
-	open my $h, '-|', @command, '--version' or croak "@command: $!";
-	my $line = <$h> // '';
-	my ($major, $minor) = $line =~ /version (\d+)\.(\d+)/
-		or croak "@command: which version is '$line'?";
-	chomp $line;
-	return {
-		command => \@command, version => $line,
-		thread  => $major > 8 || $major == 8 && $minor >= 1 ? 'multi' : 'single'
-	};
-}
-
 sub _start {
 	my ($self, @more) = @_;
 	unlink "$self->{dir}/shell.sock", "$self->{dir}/monitor.sock";
-	$self->_fork($self->_machine, @more);
+	$self->_fork(Tipme::VM::Emulator::machine($self), @more);
 	$self->{monitor} = $self->_connect('monitor.sock');
 	$self->_read_until('monitor', qr/\(qemu\) $/);
 	return;
@@ -244,7 +166,8 @@ sub _fork {
 	my ($self, @machine) = @_;
 	# An emulator must not outlive whoever started it, however that ends.
 	my @command = (
-		qw(setpriv --pdeathsig TERM nice -n), $self->{nice} // 10, @{ emulator()->{command} },
+		qw(setpriv --pdeathsig TERM nice -n), $self->{nice} // 10,
+		@{ Tipme::VM::Emulator::emulator()->{command} },
 		@machine, @{ $self->{emulator} // [] }
 	);
 	# A machine that resets or switches off itself waits, so that it can be looked at; and of a CPU
