@@ -213,7 +213,7 @@ sub help_verbs {
 	} @verbs;
 }
 
-# A help fits into a terminal of 100 columns.
+# A help fits into a terminal of 100 columns, in each language.
 sub narrow {
 	my ($help) = @_;
 	is_deeply [ grep { length > 100 } split /\n/, $help ], [], '... no line over 100 columns';
@@ -234,7 +234,7 @@ sub commands {
 		my ($here, $there) = map { told($_, "$BUILD/tipme", @$command) } 'C', 'de';
 		is $there->{exit},  $here->{exit}, "tipme @$command: the same exit status";
 		isnt $there->{out}, $here->{out},  '... other words';
-		narrow($here->{out}) if $command->[-1] eq '--help';
+		if ($command->[-1] eq '--help') { narrow($_->{out}) for $here, $there }
 		my $own = $there->{out} =~ s/^  \S.*\n//gmr =~ s/$kernel//gr;
 		is_deeply [ grep { $_ =~ $ENGLISH } split /\n/, bare($own) ], [], '... no English in them';
 	}
@@ -388,7 +388,7 @@ sub verbs {
 				->{text};
 			ok $own =~ s/\Q$for_makers\E//, '... but what is for the makers, in English';
 		}
-		narrow($here->{out}) if $command->[-1] eq '--help';
+		if ($command->[-1] eq '--help') { narrow($_->{out}) for $here, $there }
 		# Examples of a help are commands.
 		$own =~ s/^  \S.*\n//mg if $command->[-1] eq '--help';
 		# What goes into the file is shown as it is there.
