@@ -4,6 +4,7 @@
 # ask for: tidy.t.
 # Each number that a module of the engine or a verb goes by says what it counts, or why it is so
 # large: in its line or above it.
+# Modules of the engine know each other in one direction.
 # A literal or pattern that begins its line may be longer, and so may a here-document: cutting
 # changes them.
 use strict;
@@ -14,7 +15,9 @@ use FindBin qw($Bin);
 
 my @FOLDERS = qw(abi bench docs fleet gui helper kernel-patch postmortem tests xserver-hooks);
 my $COLUMNS = 100;
-my ($root)  = grep { defined && -e "$_/.perlcriticrc" } $ENV{TIPME_SRCDIR}, "$Bin/../..";
+# A class that loads the one that extends it, since it says which of the two an episode needs.
+my %EXTENDED = ('Tipme::DisplaySource::X11' => 'Tipme::DisplaySource::Observed');
+my ($root)   = grep { defined && -e "$_/.perlcriticrc" } $ENV{TIPME_SRCDIR}, "$Bin/../..";
 
 my @sources;
 find(
@@ -26,6 +29,11 @@ is(join("\n", map { long_lines($_) } sort @sources), '', "no line over $COLUMNS 
 my @engine = grep {m{^postmortem/lib/Tipme/}} sort @sources;
 is(join("\n", map { bare_numbers($_) } @engine), '', 'each number says what it counts');
 is(join("\n", missing(@engine)),                 '', 'what is called with its package is there');
+is(join("\n", circles(known_by(@engine))),       '', 'no modules know each other in a circle');
+is_deeply(
+	[ circles({ a => ['b'], b => [qw(c d)], c => ['a'], d => [] }) ], ['a > b > c > a'],
+	'a circle is seen'
+);
 done_testing();
 
 # Tests, modules, and programs that say so in their first line; not what is generated or built.
@@ -79,6 +87,50 @@ sub missing {
 		my $p = $_;
 		map { @{ $call{$p}{$_} } } grep { !$of{$p}{$_} } sort keys %{ $call{$p} }
 	} grep { $of{$_} } sort keys %call;
+}
+
+# { module => [ those that it loads, inherits from, or calls by name ] }
+sub known_by {
+	my %text = map {
+		_package($_) => join "\n", grep { !/^\s*#/ } lines_of($_)
+	} @_;
+	my %knows;
+	for my $package (keys %text) {
+		my %to = map { $_ => 1 } grep { $text{$_} && $_ ne $package } (
+			$text{$package} =~ /\b(?:use|require)\s+(Tipme::[\w:]+)/g,
+			(map {/Tipme::[\w:]+/g} $text{$package} =~ /^use parent\b([^;]*);/mg),
+			$text{$package} =~ /\b(Tipme(?:::[A-Z]\w*)+)(?=::[a-z_]|->)/g
+		);
+		delete $to{ $EXTENDED{$package} // '' };
+		$knows{$package} = [ sort keys %to ];
+	}
+	return \%knows;
+}
+
+sub _package {
+	my ($name) = @_;
+	return 'Tipme::' . $name =~ s{.*/lib/Tipme/|\.pm$}{}gr =~ s{/}{::}gr;
+}
+
+# The circles of { name => [ names ] }, each as it is met first.
+sub circles {
+	my ($knows) = @_;
+	my (%state, @found, $walk);
+	$walk = sub {
+		my ($name, @path) = @_;
+		return if ($state{$name} // '') eq 'done';
+		if ($state{$name}) {
+			shift @path while $path[0] ne $name;
+			push @found, join ' > ', @path, $name;
+			return;
+		}
+		$state{$name} = 'open';
+		$walk->($_, @path, $name) for @{ $knows->{$name} };
+		$state{$name} = 'done';
+		return;
+	};
+	$walk->($_) for sort keys %$knows;
+	return @found;
 }
 
 # The lines of a file that are too long, as NAME:NUMBER.

@@ -5,7 +5,8 @@ package Tipme::Caused;
 use strict;
 use warnings;
 no warnings 'portable';    # numbers of 64 bits
-use parent qw(Tipme::Caused::Partners Tipme::Caused::SetGoing);
+use parent                  qw(Tipme::Caused::Partners Tipme::Caused::SetGoing);
+use Tipme::Caused::Partners qw(drawer);
 use Tipme::DisplaySource;
 use Tipme::Hops qw(hops);
 use Tipme::KernelEvents;
@@ -277,16 +278,6 @@ sub _by_network {
 	my ($states, $i) = @_;
 	return $states->events->context($i->{wake}) == 2;
 }    # softirq_irq
-
-# drawer(EVENT, DAMAGE): the process that drew: the client, or one that draws in the client's window
-sub drawer {
-	my ($e, $d) = @_;
-	return
-		   $d
-		&& defined $d->{client}
-		&& $d->{client} != $e->{client}
-		&& $d->{pid} ? $d->{pid} : $e->{pid};
-}
 
 # chain(STATES, EVENT): a walker for it
 sub chain {

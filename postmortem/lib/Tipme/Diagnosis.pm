@@ -17,6 +17,7 @@ use Tipme::Diagnosis::StoodStill;
 use Tipme::Diagnosis::Sums;
 use Tipme::Diagnosis::Walk;
 use Tipme::DisplaySource;
+use Tipme::Entry qw(entered_ns);
 use Tipme::Felt;
 use Tipme::InputPath;
 use Tipme::Kernel;
@@ -382,7 +383,7 @@ sub _sums {
 sub _asked_before {
 	my ($self, $v, $e, $to) = @_;
 	my $t = $self->{episode}->manifest->{trigger};
-	return if !defined $t->{before_ns} || Tipme::ProblemInterval::entered_ns($e) > $t->{before_ns};
+	return if !defined $t->{before_ns} || entered_ns($e) > $t->{before_ns};
 	my $time = duration_text($t->{ns} - $t->{before_ns});
 	# What lasted on is not over; what was over then has been reported.
 	if ($to > $t->{before_ns}) {

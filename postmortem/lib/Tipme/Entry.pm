@@ -11,7 +11,7 @@ use Exporter qw(import);
 use Tipme::KernelEvents;
 use Tipme::Resources;
 
-our @EXPORT_OK = qw(woken_from);
+our @EXPORT_OK = qw(entered_ns woken_from);
 
 # evdev's time is taken when the device's report is whole: so long after its first part at most
 my $BEFORE_NS = 10_000_000;
@@ -86,6 +86,9 @@ sub brings {
 		grep    { $_->{what} eq 'hardirq' || $_->{what} eq 'softirq' }
 		$resources->irqs($cpu, $t, $t + 1);
 }
+
+# entered_ns(EVENT): when it came, as far as its source knows
+sub entered_ns { my ($e) = @_; return $e->{device_ns} // $e->{kernel_ns} // $e->{read_ns} }
 
 # woken_from(INTERVAL): from when on threads can have to do with an event: since the input core had
 # it. Before that the interrupt had.

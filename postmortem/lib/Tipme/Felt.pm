@@ -5,8 +5,9 @@ package Tipme::Felt;
 
 use strict;
 use warnings;
-use Fcntl      qw(O_RDONLY O_NOFOLLOW O_NONBLOCK);
-use List::Util qw(max min);
+use Fcntl        qw(O_RDONLY O_NOFOLLOW O_NONBLOCK);
+use List::Util   qw(max min);
+use Tipme::Entry qw(entered_ns);
 use Tipme::Meant;
 use Tipme::Reason qw(code_of);
 use Tipme::Words  qw(N__ fill);
@@ -99,7 +100,7 @@ sub meant_ns {
 	return Tipme::Meant::meant_ns($diagnosis->episode) if $d->{meant};
 	return if !($d->{felt} // {})->{found} || !$d->{event};
 	my ($e) = grep { $_->{n} == $d->{event}{n} } $diagnosis->events;
-	return $e ? Tipme::ProblemInterval::entered_ns($e) : undef;
+	return $e ? entered_ns($e) : undef;
 }
 
 # matching(FELT, CANDIDATES ...): those of { event, from_ns, upper, ended } (as ProblemInterval has

@@ -5,8 +5,9 @@ package Tipme::Meant;
 
 use strict;
 use warnings;
-use Exporter qw(import);
-use Fcntl    qw(O_RDONLY O_WRONLY O_CREAT O_EXCL O_NOFOLLOW O_NONBLOCK);
+use Exporter     qw(import);
+use Fcntl        qw(O_RDONLY O_WRONLY O_CREAT O_EXCL O_NOFOLLOW O_NONBLOCK);
+use Tipme::Entry qw(entered_ns);
 
 our @EXPORT_OK = qw(meant_event meant_ns keep forget put take_away);
 
@@ -26,7 +27,7 @@ sub meant_ns {
 sub meant_event {
 	my ($diagnosis) = @_;
 	my $ns          = meant_ns($diagnosis->episode) // return;
-	my ($e)         = grep { Tipme::ProblemInterval::entered_ns($_) == $ns } $diagnosis->events;
+	my ($e)         = grep { entered_ns($_) == $ns } $diagnosis->events;
 	return $e ? $e->{n} : undef;
 }
 
@@ -35,7 +36,7 @@ sub meant_event {
 sub keep {
 	my ($diagnosis, $n) = @_;
 	my ($e) = grep { $_->{n} == $n } $diagnosis->events;
-	put($diagnosis->episode, $FILE, Tipme::ProblemInterval::entered_ns($e));
+	put($diagnosis->episode, $FILE, entered_ns($e));
 	return;
 }
 

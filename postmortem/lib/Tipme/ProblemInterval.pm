@@ -9,7 +9,7 @@ no warnings 'portable';    # numbers of 64 bits
 use Tipme::Answered;
 use Tipme::AtRest;
 use Tipme::Caused;
-use Tipme::Entry;
+use Tipme::Entry qw(entered_ns);
 use Tipme::Felt;
 use Scalar::Util qw(weaken);
 use Tipme::Injected;
@@ -105,9 +105,6 @@ sub _newest {
 	return $since if $since && is_unusual($since);
 	return $self->_best(@c);
 }
-
-# entered_ns(EVENT): when it came, as far as its source knows
-sub entered_ns { my ($e) = @_; return $e->{device_ns} // $e->{kernel_ns} // $e->{read_ns} }
 
 sub _best {
 	my ($self, @c) = @_;

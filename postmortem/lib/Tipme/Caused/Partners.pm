@@ -7,9 +7,12 @@ use strict;
 use warnings;
 no warnings 'portable';    # numbers of 64 bits
 
+use Exporter    qw(import);
 use Tipme::Hops qw(hops);
 use Tipme::Sender;
 use Tipme::WakeupChain::Wait qw(by_a_timer);
+
+our @EXPORT_OK = qw(drawer);
 
 my $NS_PER_MS  = 1_000_000;
 my $AT_ONCE_NS = 100_000_000;    # answers so quick tell through whom they usually come
@@ -101,7 +104,7 @@ sub _partners {
 		my $t      = $self->request_ns($o, $o->{bursts}[0][2][0]);
 		my $states = $self->{kernel}->states($o->{deliver_ns} - $NS_PER_MS, $t);
 		my ($tid, $ran) =
-			$self->last_ran($states, Tipme::Caused::drawer($o, $o->{bursts}[0][2][0]), $t);
+			$self->last_ran($states, drawer($o, $o->{bursts}[0][2][0]), $t);
 		next if !defined $tid || $ran <= $o->{deliver_ns};
 		my $chain    = $self->chain($states, $o);
 		my $segments = $chain->walk_once($tid, $o->{deliver_ns}, $ran);
@@ -160,7 +163,7 @@ sub sent_for {
 # the events, when it was done); else ()
 sub sends_the_rest {
 	my ($self, $e, $burst, $next) = @_;
-	return if !$self->{rest}->knows($e) || Tipme::Caused::drawer($e, $next->[2][0]) != $e->{pid};
+	return if !$self->{rest}->knows($e) || drawer($e, $next->[2][0]) != $e->{pid};
 	my $t      = $self->request_ns($e, $next->[2][0]);
 	my $states = $self->{kernel}->states($e->{deliver_ns} - $NS_PER_MS, $t);
 	my $hand   = $self->{rest}->hand($e);
@@ -179,6 +182,16 @@ sub sends_the_rest {
 		$e->{server}->between('request', $burst->[1], $slept->{to});
 	return if !@asked;
 	return ($hand, $done // $slept->{to});
+}
+
+# drawer(EVENT, DAMAGE): the process that drew: the client, or one that draws in the client's window
+sub drawer {
+	my ($e, $d) = @_;
+	return
+		   $d
+		&& defined $d->{client}
+		&& $d->{client} != $e->{client}
+		&& $d->{pid} ? $d->{pid} : $e->{pid};
 }
 
 1;
