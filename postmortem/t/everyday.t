@@ -333,7 +333,7 @@ SKIP: {
 	{
 		my ($least, $r);
 		# CPU time of the quickest of three: a busy machine makes all of it slower, not that.
-		for (1 .. $ENV{TIPME_TEST_ALL} ? 3 : 1) {
+		for (1 .. ($ENV{TIPME_TEST_ALL} ? 3 : 1)) {
 			my $before = (times)[2] + (times)[3];
 			$r = tipme(@$verb);
 			my $s = (times)[2] + (times)[3] - $before;
