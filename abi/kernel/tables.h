@@ -100,6 +100,20 @@ struct tipme_stack_entry {
 	__u64 frames[TIPME_STACK_FRAMES];
 };
 
+/* Where the kernel's code is: the scheduler's, the locks', and what begins system calls. */
+struct tipme_known_code {
+	__u64 sched[2];
+	__u64 lock[2];
+	__u64 syscall[2];
+};
+
+/* How often a sleeper's stack was known again, see known.bpf.h; counted by a test alone. */
+struct tipme_known_counts {
+	__u64 known;
+	__u64 unknown;
+	__u64 wrong;
+};
+
 /*
  * The same for user stacks. What their addresses mean depends on the address space of the process.
  */

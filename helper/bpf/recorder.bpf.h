@@ -411,6 +411,7 @@ enum { TIPME_DEEP_WAKING, TIPME_DEEP_PICTURE, TIPME_DEEPS };
 
 struct tipme_deep {
 	__u64 frame[TIPME_STACK_DEEPEST];
+	__u32 count;
 };
 
 struct {
@@ -430,10 +431,12 @@ static __noinline __u32 tipme_stack_of(struct task_struct *p, __u64 now, __u32 p
 
 	if (!deep)
 		return 0;
-	bytes = bpf_get_task_stack(p, deep, sizeof(*deep), 0);
+	deep->count = 0;
+	bytes = bpf_get_task_stack(p, deep->frame, sizeof(deep->frame), 0);
 	if (bytes <= 0)
 		return 0;
 	count = (__u32)bytes / 8;
+	deep->count = count;
 #pragma unroll
 	for (k = 0; k < TIPME_STACK_FRAMES; k++) {
 		__u32 from =
@@ -447,5 +450,7 @@ static __noinline __u32 tipme_stack_of(struct task_struct *p, __u64 now, __u32 p
 	}
 	return tipme_stack_counted(tipme_stack_put(&frames, count, now));
 }
+
+#include "known.bpf.h"
 
 #endif

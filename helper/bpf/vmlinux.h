@@ -208,8 +208,14 @@ struct cred {
 	struct kuid uid;
 };
 
+struct thread_struct {
+	unsigned long sp;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
+	struct thread_struct thread;
+	void *stack;
 	unsigned int __state;
 	unsigned int flags;
 	int on_cpu;

@@ -170,17 +170,22 @@ int tipme_kallsyms_load(struct tipme_kallsyms **out, const char *path, const cha
 	return 0;
 }
 
-void tipme_kallsyms_find(const char *const *names, unsigned int count, bool *found, uint64_t *addrs)
+void tipme_kallsyms_find(const char *const *names, unsigned int count, bool *found, uint64_t *addrs,
+			 uint64_t *nexts)
 {
 	FILE *f = fopen("/proc/kallsyms", "re");
 	char line[1024], name[512];
-	unsigned int left = count;
+	unsigned int left = count, open = count;
 	uint64_t addr;
 
 	memset(found, 0, count * sizeof(*found));
-	while (f && left && fgets(line, sizeof(line), f)) {
+	while (f && (left || (nexts && open < count)) && fgets(line, sizeof(line), f)) {
 		if (sscanf(line, "%" SCNx64 " %*c %511s", &addr, name) != 2)
 			continue;
+		if (nexts && open < count && addr != addrs[open]) {
+			nexts[open] = addr;
+			open = count;
+		}
 		for (unsigned int i = 0; i < count; i++) {
 			if (found[i] || strcmp(name, names[i]))
 				continue;
@@ -188,6 +193,7 @@ void tipme_kallsyms_find(const char *const *names, unsigned int count, bool *fou
 			left--;
 			if (addrs)
 				addrs[i] = addr;
+			open = i;
 		}
 	}
 	if (f)

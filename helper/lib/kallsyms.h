@@ -29,9 +29,10 @@ int tipme_kallsyms_name(const struct tipme_kallsyms *ks, uint64_t addr, char *bu
 /* The function whose address has this low half, without an offset. */
 int tipme_kallsyms_function(const struct tipme_kallsyms *ks, uint32_t low, char *buf, size_t len);
 
-/* Looks symbols up in /proc/kallsyms by name: found[i] is true if names[i] is listed, and addrs[i]
- * its address, 0 where it is hidden. `addrs` may be NULL. */
-void tipme_kallsyms_find(const char *const *names, unsigned int count, bool *found,
-			 uint64_t *addrs);
+/* Looks symbols up in /proc/kallsyms by name: found[i] is true if names[i] is listed, addrs[i] its
+ * address, 0 where it is hidden, and nexts[i] that of what is listed next. `addrs` and `nexts` may
+ * be NULL. */
+void tipme_kallsyms_find(const char *const *names, unsigned int count, bool *found, uint64_t *addrs,
+			 uint64_t *nexts);
 
 #endif

@@ -57,7 +57,7 @@ static enum count_place count_place_of(const struct btf *btf)
 	};
 	bool listed[2];
 
-	tipme_kallsyms_find(symbol + COUNT_IN_VARIABLE, 2, listed, NULL);
+	tipme_kallsyms_find(symbol + COUNT_IN_VARIABLE, 2, listed, NULL, NULL);
 	enum count_place found = listed[0]   ? COUNT_IN_VARIABLE
 				 : listed[1] ? COUNT_IN_HOT
 					     : COUNT_NOWHERE;
@@ -265,6 +265,23 @@ static int segments_size(struct bpf_source *src)
 	return err;
 }
 
+/* What the programs need to know stacks again; where the kernel hides it, they unwind each. */
+static void known_code_find(struct tipme_known_code *code)
+{
+	static const char *const bounds[] = { "__sched_text_start", "__sched_text_end",
+					      "__lock_text_start", "__lock_text_end",
+					      "do_syscall_64" };
+	uint64_t from[5] = { 0 }, next[5] = { 0 };
+	bool found[5];
+
+	tipme_kallsyms_find(bounds, 5, found, from, next);
+	if (!from[0] || !from[1] || !from[2] || !from[3])
+		return;
+	*code = (struct tipme_known_code){ { from[0], from[1] },
+					   { from[2], from[3] },
+					   { from[4], next[4] } };
+}
+
 static int set_sizes(struct bpf_source *src)
 {
 	struct kernel_source_bpf *skel = src->skel;
@@ -284,6 +301,8 @@ static int set_sizes(struct bpf_source *src)
 			src->opt.wayland_uids[i < src->opt.wayland_users ? i : 0];
 	skel->rodata->tipme_stack_mask = src->opt.stack_entries - 1;
 	skel->rodata->tipme_stack_base = src->beside ? TIPME_STACKS_BESIDE : 0;
+	known_code_find((void *)&skel->rodata->tipme_known_code);
+	skel->rodata->tipme_known_checked = src->opt.stacks_checked;
 	skel->rodata->tipme_stack_min_ns = (uint64_t)src->opt.stack_min_us * 1000;
 	skel->rodata->tipme_stack_keep_ns = ((uint64_t)src->opt.window_s * 2 + 60) * 1000000000;
 	err = resize(skel->maps.tipme_pool, src->base.view.subbuf_bytes, src->base.view.subs);

@@ -71,7 +71,7 @@ static void sched_text(struct tipme_start *start)
 	uint64_t addrs[2] = { 0 };
 	bool found[2];
 
-	tipme_kallsyms_find(names, 2, found, addrs);
+	tipme_kallsyms_find(names, 2, found, addrs, NULL);
 	start->sched_text_start = addrs[0];
 	start->sched_text_end = addrs[1];
 }

@@ -85,6 +85,8 @@ struct tipme_kernel_options {
 	 * two up to 32768
 	 */
 	unsigned int stack_entries;
+	/* a test's: stacks that are known again are unwound besides, and compared */
+	int stacks_checked;
 	/*
 	 * May be NULL. As tipme_kernel_event_open(), for when that gives -EACCES: the process may
 	 * have given up what it had when it began.
