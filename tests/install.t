@@ -31,7 +31,7 @@ is(
 	system(
 			  "mkdir $tmp/build && cd $tmp/build && "
 			. "'$src/configure' --prefix='$prefix' --enable-Werror $cc CFLAGS=-O0 @without >$log 2>&1 && "
-			. "make -j2 >>$log 2>&1 && make install >>$log 2>&1"
+			. "nice make -j2 >>$log 2>&1 && make install >>$log 2>&1"
 	),
 	0,
 	'built and installed'

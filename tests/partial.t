@@ -21,7 +21,7 @@ sub built {
 	mkdir $build or die "$build: $!\n";
 	my $log = qx{cd '$build' && '$src/configure' CFLAGS='-O0 -g0' --enable-Werror @$with 2>&1};
 	is($?, 0, "$name: configures") or diag $log;
-	$log = qx{cd '$build' && make -j2 $what 2>&1};
+	$log = qx{cd '$build' && nice make -j2 $what 2>&1};
 	is($?, 0, "$name: compiles and links") or diag join "\n", (split /\n/, $log)[ -15 .. -1 ];
 	return $build;
 }
