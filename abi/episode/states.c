@@ -219,7 +219,8 @@ static void start(struct machine *m, uint32_t i)
 		m->cur.state = blocked_in(p);
 	} else if (ev->type[i] == TIPME_EXEC || own)
 		m->cur = on_cpu(from, TIPME_INTERVAL_RUNNING, ev->cpu[i]);
-	else if (p && !awake(p) && p->ts_ns <= ts) {
+	/* Since an older picture it may have been woken. */
+	else if (p && !awake(p) && p->ts_ns >= ev->exact_ns && p->ts_ns <= ts) {
 		m->cur = tipme_interval_new(from, TIPME_INTERVAL_BLOCKED);
 		m->cur.state = blocked_in(p);
 	} else

@@ -100,7 +100,7 @@ judged(
 
 # --- a kernel lock that is still held at the hot-key: the kernel says by whom ---
 $s = story()->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'disk_sleep');
-$s->builder->thread(850, 'backup', ts_ns => 900 * MS);
+$s->builder->thread(850, 'backup', ts_ns => 900 * MS, state => 'runnable');
 $s->run(1, 1001.1, 4100, 850, 'sleeping', open => 1)->lasts(
 	'lock_contention', 1, 1000.98, undef, tid => CLIENT, lock => 4711, owner_tid => 850,
 	kind => 'mutex'

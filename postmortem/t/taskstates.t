@@ -314,6 +314,30 @@ $s = states(
 );
 is(short($s, 7), 'unknown@0 runnable@600 running@650 sleeping@700', 'a waking tells that it slept');
 
+# --- woken before what is loaded, it waited for a CPU; a picture that is older still has it asleep ---
+sub woken_before {
+	my (%picture) = @_;
+	return states(
+		sub {
+			my ($b) = @_;
+			$b->thread(7, 'a', ts_ns => 20_000, state => 'sleeping', since_ns => 10_000, %picture)
+				->wake(1, 100_000, 7, 8);
+			$b->switch(1, 110_000 + $_ * 10_000, 0, 8, 'runnable')
+				->switch(1, 115_000 + $_ * 10_000, 8, 0, 'sleeping')
+				for 0 .. 180;
+			$b->switch(0, 1_500_000, 0, 7, 'runnable')->switch(0, 1_600_000, 7, 0, 'sleeping');
+		},
+		section_records => 4
+	);
+}
+$s = woken_before();
+is(short($s, 7), 'runnable@0 running@500 sleeping@600', 'a waking that is not loaded was there');
+$s = woken_before(ts_ns => 1_200_000);
+is(
+	short($s, 7), 'sleeping@0 running@500 sleeping@600',
+	'a picture of later knows that it was asleep'
+);
+
 # --- it slept, as the last record says; the picture at the trigger finds it stopped: what lay
 # between was lost ---
 $s = states(

@@ -126,8 +126,10 @@ sub _start {
 	} elsif ($p
 		&& $p->{state} != $RUNNABLE
 		&& $p->{state} != $RUNNING
+		&& $p->{ts_ns} >= $ev->exact_from
 		&& $p->{ts_ns} <= vec($ev->{ts}, $i, 64))
 	{
+		# Since an older picture it may have been woken.
 		@cur{qw(kind state)} = ('blocked', $self->_blocked_in($p));
 	} else {
 		@cur{qw(kind how cpu)} = ('runnable', 'unknown', vec($ev->{cpu}, $i, 16));
