@@ -314,7 +314,7 @@ $s = states(
 );
 is(short($s, 7), 'unknown@0 runnable@600 running@650 sleeping@700', 'a waking tells that it slept');
 
-# --- woken before what is loaded, it waited for a CPU; a picture that is older still has it asleep ---
+# --- woken before what is loaded, it waited for a CPU; an older picture still has it asleep ---
 sub woken_before {
 	my (%picture) = @_;
 	return states(

@@ -13,7 +13,10 @@ use Tipme::InputPath;
 use Tipme::Test::Judge qw(judged);
 use Tipme::Test::WaylandStory;
 
-use constant { MS => 1_000_000, SERVER => 100, CLIENT => 200, SHELL => 300, KWORKER => 50 };
+use constant {
+	MS     => 1_000_000, SERVER => 100, CLIENT => 200, SHELL => 300, KWORKER => 50,
+	TYPIST => 998,       OTHER  => 999
+};
 
 sub story   { return Tipme::Test::WaylandStory->new(@_) }
 sub sources { return $_[0]->sources }
@@ -91,13 +94,14 @@ judged(
 # The key is let go just before the answer of the shell would wake the client, which is awake then.
 # The shell works on it in between; who brings its answer is done at WORKER_TO.
 sub let_go_before {
-	my ($shell_from, $shell_to, $worker_to) = @_;
-	my $s = typed()->enter(1000)->run(1, 1000.3, 1001, CLIENT, 'sleeping');
+	my ($shell_from, $shell_to, $worker_to, $enter) = @_;
+	$enter //= sub { my ($s, @how) = @_; return $s->enter(@how) };
+	my $s = $enter->(typed(), 1000)->run(1, 1000.3, 1001, CLIENT, 'sleeping');
 	$s->wake(1, 1000.9, SHELL, CLIENT, 'tty')->run(1, $shell_from, $shell_to, SHELL, 'sleeping');
 	$s->wake(1, $shell_to - 0.02, KWORKER, SHELL)
 		->run(1, $worker_to - 0.3, $worker_to, KWORKER, 'sleeping')
 		if $worker_to;
-	return $s->enter(1080.75, kind => 'key_release')->run(1, 1081, 1600, CLIENT, 'sleeping')
+	return $enter->($s, 1080.75, kind => 'key_release')->run(1, 1081, 1600, CLIENT, 'sleeping')
 		->draw(1599.8);
 }
 $d = judged(
@@ -109,9 +113,29 @@ judged(
 	'... also where the worker of the terminal had no CPU', let_go_before(1001.05, 1060, 1080.98),
 	'app-compute', 'xterm', 0.8
 );
+
+# A program that types hears that the press was sent, and sleeps before the release: so the chain of
+# wakings goes on through it, and not to a keyboard's interrupt.
+sub typed_by_a_program {
+	my ($s, $t, @how) = @_;
+	$s->wake(0, $t - 0.25, TYPIST, 0, 'nanosleep', context => 'hardirq')
+		->run(0, $t - 0.2,  $t + 0.02, TYPIST, 'sleeping')->wake(0, $t, SERVER, TYPIST, 'epoll')
+		->run(0, $t + 0.05, $t + 0.3,  SERVER, 'sleeping');
+	return $s->enter($t, awake => 1, @how)->wake(0, $t + 0.28, TYPIST, SERVER, 'unix')
+		->run(0, $t + 0.35, $t + 0.4, TYPIST, 'sleeping');
+}
+judged(
+	'... and where a program types',
+	let_go_before(1001.05, 1080.98, undef, \&typed_by_a_program),
+	'app-compute', 'xterm', 0.8
+);
 for (
 	[ 'what is drawn because it is let go answers that alone', let_go_before(1000.92, 1000.98) ],
-	[ '... where the answer was there before',      let_go_before(1001.05, 1060, 1061) ],
+	[
+		'... where a program types',
+		let_go_before(1000.92, 1000.98, undef, \&typed_by_a_program)
+	],
+	[ '... where the answer was there before', let_go_before(1001.05, 1060, 1061) ],
 	[ '... where the shell has read it in silence', let_go_before(1001.05, 1060) ]
 	)
 {
@@ -120,6 +144,35 @@ for (
 		$d->{verdict}{sentence}, qr/^xterm \(pid 200\) answered the release of a key after 519 ms/,
 		'... not the press'
 	);
+}
+
+# The client sets itself a timer for the frame when the answer has come, and is woken for the
+# release before that ends, from a sleep so short that it has no stack. Much later another program
+# has it draw.
+sub let_go_before_the_frame {
+	my ($enter) = @_;
+	my $s = $enter->(typed(), 1000)->run(1, 1000.3, 1000.4, CLIENT, 'sleeping');
+	$s->wake(1, 1000.38, SHELL,  CLIENT, 'tty')->run(1, 1000.45, 1002, SHELL, 'sleeping');
+	$s->wake(1, 1001.9,  CLIENT, SHELL,  'poll')->run(1, 1002.05, 1002.1, CLIENT, 'sleeping');
+	$enter->($s, 1002.5, kind => 'key_release', no_wake => 1)->wake(1, 1002.7, CLIENT, SERVER, '')
+		->run(1, 1002.8, 1002.85, CLIENT, 'sleeping');
+	$s->wake(1, 1003, CLIENT, 0, 'poll', context => 'hardirq')
+		->run(1, 1003.05, 1004, CLIENT, 'sleeping')->draw(1003.9);
+	return $s->run(0, 1499, 1500, OTHER, 'sleeping')->wake(0, 1499.9, CLIENT, OTHER, 'poll')
+		->run(1, 1500.05, 1501, CLIENT, 'sleeping')->draw(1500.9);
+}
+for my $enter (sub { my ($s, @how) = @_; return $s->enter(@how) }, \&typed_by_a_program) {
+	my ($press) =
+		map  { $_->{n} }
+		grep { $_->{device_ns} == 1000.19 * MS }
+		Tipme::InputPath->new(Tipme::Episode->open(folder(let_go_before_the_frame($enter))))
+		->events;
+	my $answer =
+		Tipme::Diagnosis->new(Tipme::Episode->open(folder(let_go_before_the_frame($enter))))
+		->run(event => $press);
+	is($answer->{verdict}{kind}, 'none', 'a frame that a timer brings after the release')
+		or diag $answer->{verdict}{sentence};
+	cmp_ok(($answer->{interval}{duration_ns} // 9e9), '<', 10 * MS, '... answers the press');
 }
 
 # Where the machine does much, a look at what was just before does not reach back to where the stop

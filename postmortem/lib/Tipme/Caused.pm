@@ -98,7 +98,8 @@ sub _caused {
 		if
 		grep { $_->{to} >= $watched && $self->_moments->after_a_moment($e, \@hops, $t, $_, @clock) }
 		@clock;
-	return 0                                                  if $late;
+	return 0  if $late;
+	return [] if $self->_set_before($e, $states, $chain, $segments);
 	return $self->_waited_for($e, $states, $chain, $segments) if !$chain->reached;
 	return 0 if !$self->_through_client($e, $segments) || $watched;
 	my $slept = $self->_of_another($e, $states, $segments);
@@ -210,9 +211,10 @@ sub _through_client {
 # Did the server, on the way, wake the client for another input event, and for nothing that it had
 # asked? What the client then does is no answer to this one. (Mostly an interrupt has woken the
 # server for that event, and the chain ends there; but it may be awake for another client.) The
-# sleep that this ended; 0: it did not
+# sleep that this ended; 0: it did not. SHORT: also one too short to have a stack, where nobody
+# knows whether it waited for events.
 sub _of_another {
-	my ($self, $e, $states, $segments) = @_;
+	my ($self, $e, $states, $segments, $short) = @_;
 	my $x = $e->{server};
 	for my $k (1 .. $#$segments) {
 		my ($by, $s) = @$segments[ $k - 1, $k ];
@@ -221,7 +223,8 @@ sub _of_another {
 			|| $s->{tid} == $x->{tid}
 			|| $self->_pid($s->{tid}, $s->{from}) != $e->{pid};
 		my $i = $states->before(@$s{qw(tid from)});
-		next if !$i || $i->{kind} ne 'blocked' || !$self->{rest}->rests_in($e, $s->{tid}, $i);
+		next if !$i || $i->{kind} ne 'blocked';
+		next if !$self->{rest}->rests_in($e, $s->{tid}, $i) && !($short && !$i->{stack_id});
 		# Of several that it was woken for at once, this may be one: a key that was pressed and let
 		# go while the compositor was stopped.
 		my ($d, @before) = reverse grep { $_->{input_seq} && ($_->{pid} // 0) == $e->{pid} }

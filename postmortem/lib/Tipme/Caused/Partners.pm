@@ -19,6 +19,7 @@ my $AT_ONCE_NS = 100_000_000;    # answers so quick tell through whom they usual
 my $MAX_LIKE   = 5;              # of them that are looked at
 my $OFTEN      = 2;              # that must have come through a process
 my $PAUSE_NS   = 10_000_000;     # who sleeps so long is done; for less it waits for other threads
+my $FRAME_NS   = 50_000_000;     # between frames there is less
 
 # Did the answers to other events of this client come through that process, or was it asked for them
 # and answered? The nearest ones that were answered at once tell.
@@ -68,6 +69,27 @@ sub _done_meanwhile {
 			&& !$self->_of_another($e, $states, $segments);
 	}
 	return 0;
+}
+
+# Another event (the key is let go) may wake the client between the turn in which it sets a timer
+# for its next frame, and the end of that. So it is where such a timer brought what was drawn, and
+# the turn before was of this event.
+sub _set_before {
+	my ($self, $e, $states, $chain, $segments) = @_;
+	my $slept = $self->_of_another($e, $states, $segments, 1) || return 0;
+	my ($timer) = grep {
+			   by_a_timer($_)
+			&& $_->{from} >= $slept->{to}
+			&& $_->{to} - $slept->{from} <= $FRAME_NS
+			&& $self->_pid($_->{tid}, $_->{to}) == $e->{pid}
+	} $chain->waits;
+	return 0 if !$timer || $slept->{from} <= $e->{deliver_ns};
+	my $before = $self->chain($states, $e);
+	my $way    = $before->walk_once($timer->{tid}, $e->{deliver_ns}, $slept->{from});
+	return
+		   $before->reached
+		&& $self->_through_client($e, $way)
+		&& !$self->_of_another($e, $states, $way) ? 1 : 0;
 }
 
 # Was a kernel thread that the process had woken in that sleep (a terminal's, which brings what is
