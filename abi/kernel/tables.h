@@ -176,8 +176,11 @@ struct tipme_affinity_before {
 };
 
 #define TIPME_LIVES_BYTES (2U << 20)
-/* most environments of services and shells; those of desktops are larger */
-#define TIPME_LIFE_ENV_SMALL 2048
+/* Of a program that begins: its texts, one after the other */
+#define TIPME_LIFE_EXE_BYTES 256
+#define TIPME_LIFE_ARGS_BYTES 2048
+#define TIPME_LIFE_ENV_BYTES 12288
+#define TIPME_LIFE_TEXT_BYTES (TIPME_LIFE_EXE_BYTES + TIPME_LIFE_ARGS_BYTES + TIPME_LIFE_ENV_BYTES)
 
 #ifdef __bpf__
 /* As in kernel_source.h, for programs that have no C library. */
@@ -192,13 +195,6 @@ struct tipme_life {
 	__u32 env_total;
 };
 
-struct tipme_life_exec {
-	struct tipme_life head;
-	char args[2048];
-	char exe[256];
-	char env[12288];
-};
-
 struct tipme_mapping {
 	__u64 start, end, offset, bytes, space;
 	char path[224];
@@ -208,7 +204,6 @@ struct tipme_mapping {
 /* The module, which includes this, too, does not know them. */
 #ifndef __KERNEL__
 TIPME_ASSERT(sizeof(struct tipme_life) == 56);
-TIPME_ASSERT(sizeof(struct tipme_life_exec) == 56 + 2048 + 256 + 12288);
 TIPME_ASSERT(sizeof(struct tipme_mapping) == 264);
 #endif
 

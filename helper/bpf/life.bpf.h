@@ -75,65 +75,74 @@ static __always_inline int tipme_life_short(struct task_struct *p, __u32 kind)
 }
 
 /*
- * Copies at most `room` bytes of what lies in the process from `from` to `to`; what cannot be read
- * is no text.
+ * What is passed on of a program that begins: the head, and texts one after the other. Made here,
+ * and copied with as many bytes as it has: what is reserved must have a size that is known before.
+ * No program interrupts itself, so one for each CPU will do.
  */
-static __always_inline __u32 tipme_life_text(void *buf, __u32 room, __u64 from, __u64 to)
+struct tipme_life_packed {
+	struct tipme_life head;
+	char text[TIPME_LIFE_TEXT_BYTES];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct tipme_life_packed);
+} tipme_life_works SEC(".maps");
+
+/*
+ * Copies at most `room` bytes of what lies in the process from `from` to `to` to the text at `at`;
+ * what cannot be read is no text.
+ */
+static __always_inline __u64 tipme_life_text(struct tipme_life_packed *l, __u64 at, __u64 room,
+					     __u64 from, __u64 to)
 {
 	__u64 len = to > from ? to - from : 0;
 
 	if (len > room)
 		len = room;
-	if (!len || bpf_probe_read_user(buf, len, (void *)from))
+	if (!len || bpf_probe_read_user(l->text + at, len, (void *)from))
 		return 0;
 	return len;
 }
 
-static __always_inline void tipme_life_fill(struct tipme_life_exec *l, struct task_struct *p,
-					    struct linux_binprm *bprm, __u32 env_room)
+/*
+ * How much of an environment is taken: where the reader does not come, births, arguments and ends
+ * have the second half of the room for themselves. They are a tenth of it, or less.
+ */
+static __always_inline __u64 tipme_life_env_room(void)
 {
-	struct mm_struct *mm = p->mm;
-	__u64 from = mm->arg_start, to = mm->arg_end;
-	long n;
-
-	tipme_life_head(&l->head, p, TIPME_LIFE_EXEC);
-	l->head.args_total = to - from;
-	l->head.args_len = tipme_life_text(l->args, sizeof(l->args), from, to);
-	from = mm->env_start;
-	to = mm->env_end;
-	l->head.env_total = to - from;
-	l->head.env_len = tipme_life_text(l->env, env_room, from, to);
-	n = bpf_probe_read_kernel_str(l->exe, sizeof(l->exe), bprm->filename);
-	l->head.exe_len = n > 0 ? n - 1 : 0;
-	bpf_ringbuf_submit(l, tipme_life_wake());
+	return bpf_ringbuf_query(&tipme_lives, BPF_RB_AVAIL_DATA) > TIPME_LIVES_BYTES / 2
+		       ? 0
+		       : TIPME_LIFE_ENV_BYTES;
 }
 
-#define TIPME_LIFE_SMALL (__builtin_offsetof(struct tipme_life_exec, env) + TIPME_LIFE_ENV_SMALL)
-
-/*
- * Its memory was just set up by the kernel, so what is read here is there. The verifier wants to
- * know sizes beforehand: there are two.
- */
+/* Its memory was just set up by the kernel, so what is read here is there. */
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(tipme_life_exec, struct task_struct *p, int old_tid, struct linux_binprm *bprm)
 {
+	__u32 zero = 0;
+	struct tipme_life_packed *l = bpf_map_lookup_elem(&tipme_life_works, &zero);
 	struct mm_struct *mm = p->mm;
-	struct tipme_life_exec *l;
+	__u64 exe, args, env;
+	long n;
 
-	if (mm->env_end - mm->env_start <= TIPME_LIFE_ENV_SMALL) {
-		l = bpf_ringbuf_reserve(&tipme_lives, TIPME_LIFE_SMALL, 0);
-		if (l) {
-			tipme_life_fill(l, p, bprm, TIPME_LIFE_ENV_SMALL);
-			return 0;
-		}
-	} else {
-		l = bpf_ringbuf_reserve(&tipme_lives, sizeof(*l), 0);
-		if (l) {
-			tipme_life_fill(l, p, bprm, sizeof(l->env));
-			return 0;
-		}
-	}
-	tipme_life_lost();
+	if (!l)
+		return 0;
+	tipme_life_head(&l->head, p, TIPME_LIFE_EXEC);
+	n = bpf_probe_read_kernel_str(l->text, TIPME_LIFE_EXE_BYTES, bprm->filename);
+	exe = n > 1 && n <= TIPME_LIFE_EXE_BYTES ? n - 1 : 0;
+	args = tipme_life_text(l, exe, TIPME_LIFE_ARGS_BYTES, mm->arg_start, mm->arg_end);
+	env = tipme_life_text(l, exe + args, tipme_life_env_room(), mm->env_start, mm->env_end);
+	l->head.exe_len = exe;
+	l->head.args_len = args;
+	l->head.args_total = mm->arg_end - mm->arg_start;
+	l->head.env_len = env;
+	l->head.env_total = mm->env_end - mm->env_start;
+	if (bpf_ringbuf_output(&tipme_lives, l, sizeof(l->head) + exe + args + env,
+			       tipme_life_wake()))
+		tipme_life_lost();
 	return 0;
 }
 

@@ -78,6 +78,7 @@ struct bpf_source {
 	struct bpf_link *screen[TIPME_SCREEN_PROGRAMS];
 	struct ring_buffer *lives;
 	struct life_taker *taker; /* only while lives are taken */
+	struct tipme_life_exec exec; /* the one that is taken */
 };
 
 static inline struct bpf_source *bpf_of(struct tipme_kernel_source *base)

@@ -23,14 +23,38 @@ struct life_taker {
 _Static_assert(sizeof(struct tipme_kernel_thread) == sizeof(struct tipme_picture_entry),
 	       "pictures are read into place");
 
-/* The lengths are the kernel's own, but what is cut is cut here. */
+_Static_assert(sizeof(((struct tipme_life_exec *)0)->exe) == TIPME_LIFE_EXE_BYTES &&
+		       sizeof(((struct tipme_life_exec *)0)->args) == TIPME_LIFE_ARGS_BYTES &&
+		       sizeof(((struct tipme_life_exec *)0)->env) == TIPME_LIFE_ENV_BYTES,
+	       "texts of programs are unpacked");
+
+/* Texts that lie one after the other, each to its place. Returns 0 where they do not fit. */
+static int life_unpack(struct tipme_life_exec *e, const void *data, size_t len)
+{
+	const struct tipme_life *l = data;
+	const char *text = (const char *)(l + 1);
+
+	if (l->exe_len > sizeof(e->exe) || l->args_len > sizeof(e->args) ||
+	    l->env_len > sizeof(e->env) || len < sizeof(*l) + l->exe_len + l->args_len + l->env_len)
+		return 0;
+	e->head = *l;
+	memcpy(e->exe, text, l->exe_len);
+	memcpy(e->args, text + l->exe_len, l->args_len);
+	memcpy(e->env, text + l->exe_len + l->args_len, l->env_len);
+	return 1;
+}
+
 static int life_taken(void *arg, void *data, size_t len)
 {
 	struct bpf_source *src = arg;
+	const struct tipme_life *life = data;
 
-	return len >= sizeof(struct tipme_life) && src->taker
-		       ? src->taker->fn(src->taker->arg, data)
-		       : 0;
+	if (len < sizeof(*life) || !src->taker)
+		return 0;
+	if (life->kind != TIPME_LIFE_EXEC)
+		return src->taker->fn(src->taker->arg, life);
+	return life_unpack(&src->exec, data, len) ? src->taker->fn(src->taker->arg, &src->exec.head)
+						  : 0;
 }
 
 void tipme_bpf_lives_open(struct bpf_source *src)
