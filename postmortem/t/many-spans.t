@@ -85,8 +85,8 @@ sub turns {
 
 sub picture {
 	my ($dir, $many, @range) = @_;
-	local $Tipme::KernelEvents::MANY = $many ? 0 : 1 << 40;
-	local $Tipme::Timeline::MANY     = $many ? 0 : 1 << 40;
+	local $Tipme::KernelEvents::MANY   = $many ? 0 : 1 << 40;
+	local $Tipme::Timeline::Cpus::MANY = $many ? 0 : 1 << 40;
 	my $d = Tipme::Diagnosis->new(Tipme::Episode->open($dir));
 	return Tipme::Timeline::Picture->svg(Tipme::Timeline->collect($d, $d->run, @range));
 }

@@ -40,6 +40,11 @@ our %STATE = (
 	stopped => { height => 1,     fill => 'url(#cross)', rank => 6, words => N__('stopped') },
 	unknown => { height => 1 / 3, fill => 'url(#dots)',  rank => 0, words => N__('unknown') },
 );
+# How a state of the records is drawn; what is not here is plain sleep.
+our %DRAWN = (
+	disk_sleep => 'disk',    lock_wait => 'disk', stopped => 'stopped', traced => 'stopped',
+	frozen     => 'stopped', unknown   => 'unknown'
+);
 our @STATES = qw(running runnable blocked disk stopped unknown);
 our @MARKS  = (
 	[ wake => N__('wakes up') ], [ sleep => N__('goes to sleep') ], [ fork => N__('forks') ],
