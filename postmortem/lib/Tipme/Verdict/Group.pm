@@ -49,9 +49,8 @@ sub group {
 	my %parents   = map { ($_->{parent} // 0) => 1 } @members;
 	my $parent    = keys %parents == 1 && $parent_of ? $parent_of->($members[0]) : undef;
 	my ($biggest) = sort { $b->{ns} <=> $a->{ns} } @members;
-	my ($more)    = sort { $b->{ns} <=> $a->{ns} } @members;
 	return {
-		(map { $_ => $more->{$_} } qw(by holder disk)), %$g, members => \@members,
+		(map { $_ => $biggest->{$_} } qw(by holder disk)), %$g, members => \@members,
 		pid => @members > 1 && $g->{kind} eq 'cpu-contention' ? $members[0]{pid} : $biggest->{pid},
 		processes => scalar @members,
 		pids      => [ map { $_->{pid} } @members ], detail => $detail, parent => $parent,
