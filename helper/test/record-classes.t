@@ -220,7 +220,8 @@ sub burn {
 sub quickly_read {
 	my @counts = map { /^verified_insns:\s+(\d+)/m ? $1 : () }
 		map {
-		eval { slurp($_) } // ''
+		eval { slurp($_) }
+			// ''
 		} glob '/proc/' . $d->pid . '/fdinfo/*';
 SKIP: {
 		skip 'this kernel does not tell what it followed (5.16 does)', 1 if !@counts;

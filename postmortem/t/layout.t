@@ -92,7 +92,9 @@ sub missing {
 # { module => [ those that it loads, inherits from, or calls by name ] }
 sub known_by {
 	my %text = map {
-		_package($_) => join "\n", grep { !/^\s*#/ } lines_of($_)
+		_package($_) => join "\n",
+			grep { !/^\s*#/ }
+			lines_of($_)
 	} @_;
 	my %knows;
 	for my $package (keys %text) {
