@@ -15,7 +15,7 @@ use Tipme::Test::WaylandStory;
 
 use constant {
 	MS     => 1_000_000, SERVER => 100, CLIENT => 200, SHELL => 300, KWORKER => 50,
-	TYPIST => 998,       OTHER  => 999
+	TYPIST => 998,       OTHER  => 999, LATER  => 997
 };
 
 sub story   { return Tipme::Test::WaylandStory->new(@_) }
@@ -218,6 +218,23 @@ $s = story()->wake(0, 1000, SERVER, 0, 'epoll', context => 'hardirq');
 $s->run(0, 999.5, 1500, 999, 'sleeping', prio => 120)->run(0, 1500.05, 1500.4, SERVER, 'sleeping')
 	->enter(1500, awake => 1)->run(1, 1500.3, 1502, CLIENT, 'sleeping')->draw(1501.8);
 judged('the compositor waits for a CPU', $s, 'cpu-contention', 'init', 0.98, 1);
+
+# It was woken to paint, and had no CPU then. A program types meanwhile: the key came when that ran.
+# Another one types after it.
+$s = story(no_usual => 1);
+typed_by_a_program($s, $_)->run(1, $_ + 0.25, $_ + 2, CLIENT, 'sleeping')->draw($_ + 1.8)
+	for 200, 400, 600, 800;
+$s->wake(0, 1000, SERVER, 0, 'epoll', context => 'hardirq');
+$s->run(0, 999.5, 1900, OTHER, 'sleeping', prio => 120)
+	->wake(1, 1499.8, TYPIST, 0, 'nanosleep', context => 'hardirq')
+	->run(1, 1500, 1500.1, TYPIST, 'sleeping')->run(0, 1900.05, 1900.4, SERVER, 'sleeping')
+	->enter(1900, awake => 1)->run(1, 1900.3, 1902, CLIENT, 'sleeping')->draw(1901.8);
+$s->wake(0, $_, SERVER, LATER, 'epoll')->run(0, $_ + 0.05, $_ + 0.3, SERVER, 'sleeping')
+	->enter($_, awake => 1)->run(1, $_ + 0.25, $_ + 2, CLIENT, 'sleeping')->draw($_ + 1.8)
+	for map { 1950 + 50 * $_ } 0 .. 8;
+$d = judged('... and a program types meanwhile', $s, 'cpu-contention', 'init', 0.98);
+is($d->{interval}{start_ns},          1500 * MS,  '... since that wrote the key');
+is($d->{event}{stages}[0]{certainty}, 'inferred', '... as it seems');
 
 $s = story()->enter(1000)->run(1, 1000.25, 1003, CLIENT, 'sleeping')->draw(1002.8);
 $d = judged('nothing unusual', $s, 'none', undef, undef, 1);

@@ -167,7 +167,7 @@ sub idle {
 sub written_by { my ($self, $t) = @_; return $t }
 
 # refine(EVENT): completes an event of InputPath by what wake-ups tell, once: deliver_ns, device_ns,
-# wakeup_ns, asleep_ns;
+# wakeup_ns, asleep_ns; ran_ns: when it ran first after that, where wakeup_ns is its waking;
 # came_ns: when it came at the earliest, where nobody was there who could be woken for it
 sub refine {return}
 

@@ -20,14 +20,19 @@ sub new { my ($class, %o) = @_; return bless {%o}, $class }
 # undef: no writer is known, or it did not run
 sub at {
 	my ($self, $e, $from) = @_;
-	my $tid    = $self->_writer($e) or return;
+	my $writer = $self->_writer($e) or return;
 	my $behind = grep {
 			   $_->{server} == $e->{server}
 			&& $_->{device} == $e->{device}
 			&& ($_->{wakeup_ns} // 0) == $e->{wakeup_ns}
 			&& $_->{device_ns} > $e->{device_ns}
 	} $self->{path}->events;
-	my @runs = $self->_runs($tid, $from, $e->{device_ns});
+	my @runs = $self->_runs($writer, $from, $e->{device_ns});
+	# Of an event that came late those behind it may be nearer, and another's.
+	if (!@runs) {
+		my $before = $self->_usual_writer($e, 1, 1) or return;
+		@runs = $self->_runs($before, $from, $e->{device_ns});
+	}
 	# Each run writes one event: of several that the server read in one go, those behind this one
 	# came in later runs.
 	return @runs > $behind ? $runs[ $#runs - $behind ] : $runs[0];
@@ -50,7 +55,7 @@ sub _writer {
 }
 
 sub _usual_writer {
-	my ($self, $e, $same_device) = @_;
+	my ($self, $e, $same_device, $before) = @_;
 	my @near = sort {
 		abs($a->{device_ns} - $e->{device_ns}) <=> abs($b->{device_ns} - $e->{device_ns})
 			|| $a->{n} <=> $b->{n}
@@ -59,9 +64,12 @@ sub _usual_writer {
 			   $_ != $e
 			&& $_->{server} == $e->{server}
 			&& (!$same_device || $_->{device} == $e->{device})
-			&& defined $_->{wakeup_ns}
-			&& $_->{wakeup_ns} != $e->{wakeup_ns}
+			&& (!$before      || $_->{device_ns} < $e->{device_ns})
 		} $self->{path}->events;
+	splice @near, 2 * $NEAREST if @near > 2 * $NEAREST;
+	# When others woke the server may not have been looked for yet.
+	$_->{server}->refine($_) for @near;
+	@near = grep { defined $_->{wakeup_ns} && $_->{wakeup_ns} != $e->{wakeup_ns} } @near;
 	splice @near, $NEAREST if @near > $NEAREST;
 	my %n;
 	for (@near) { my (undef, $exact, $by) = $self->{woken}->($_); $n{$by}++ if $exact && $by }

@@ -409,8 +409,10 @@ sub _woken_for {
 		# after that, the event came at some time until it ran.
 		return (
 			$t,
-			$input_thread || $w - $t <= $CLEAR_NS || $by && !$self->_asked($x, $by, $t, $w) ? 1 : 0,
-			$by && !$self->_asked($x, $by, $t, $w) ? $by                                        : 0
+			$input_thread
+				|| ($e->{ran_ns} // $w) - $t <= $CLEAR_NS
+				|| $by && !$self->_asked($x, $by, $t, $w) ? 1 : 0,
+			$by && !$self->_asked($x, $by, $t, $w) ? $by : 0
 		) if defined $t && (!$further || $span == $LONG_NS);
 		last if !$further;
 	}

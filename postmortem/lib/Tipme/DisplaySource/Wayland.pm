@@ -249,12 +249,22 @@ sub refine {
 		# A stop that goes on where these records begin may be longer.
 		next if $turn->{cut} && $back != $BACK_NS[-1];
 		@$e{qw(wakeup_ns asleep_ns came_ns)} = @$turn{qw(from asleep came)};
+		$e->{ran_ns} = $self->_ran($states, $e, $turn) if !defined $turn->{came};
 		my $core = $self->_input_of($e, $turn);
 		if    (defined $core) { @$e{qw(kernel_ns came_ns)} = ($core, undef) }
 		elsif (my $age = $e->{device_record}{age_ns}) { $e->{came_ns} = _came($e, $turn, $age) }
 		return;
 	}
 	return;
+}
+
+# When it ran first in that turn: it may have been woken for something else, and what came until
+# then it found there
+sub _ran {
+	my ($self, $states, $e, $turn) = @_;
+	my ($i) = grep { $_->{kind} eq 'running' && $_->{from} >= $turn->{from} }
+		@{ $states->intervals($e->{device_record}{tid}) };
+	return $i && $i->{from} < $e->{device_ns} ? $i->{from} : undef;
 }
 
 # When its device told of it, in whole milliseconds, as the compositor tells the client; not before
