@@ -5,6 +5,10 @@
 
 #include <gtk/gtk.h>
 
+/* A dialog without answers yet; `child`, or NULL, stands below the text. */
+GtkWidget *tipme_dialog_new(GtkWindow *window, const char *heading, const char *body,
+			    GtkWidget *child);
+
 /* text: what was typed. Not called where the user cancels. */
 typedef void (*TipmeAsked)(const char *text, gpointer data);
 

@@ -101,9 +101,8 @@ static void ask_delete(TipmeDeeds *deeds, GPtrArray *rows)
 {
 	g_autofree char *heading = question(rows);
 	const char *body = _("Those that are pinned, too. You can undo this for some seconds.");
-	GtkWidget *dialog = adw_message_dialog_new(GTK_WINDOW(deeds->window), heading, body);
+	GtkWidget *dialog = tipme_dialog_new(GTK_WINDOW(deeds->window), heading, body, NULL);
 
-	gtk_window_set_title(GTK_WINDOW(dialog), heading);
 	adw_message_dialog_add_responses(ADW_MESSAGE_DIALOG(dialog), "keep", _("_Keep"), "delete",
 					 _("_Delete"), NULL);
 	adw_message_dialog_set_response_appearance(ADW_MESSAGE_DIALOG(dialog), "delete",
