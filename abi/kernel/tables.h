@@ -180,7 +180,8 @@ struct tipme_affinity_before {
 #define TIPME_LIFE_EXE_BYTES 256
 #define TIPME_LIFE_ARGS_BYTES 2048
 #define TIPME_LIFE_ENV_BYTES 12288
-#define TIPME_LIFE_TEXT_BYTES (TIPME_LIFE_EXE_BYTES + TIPME_LIFE_ARGS_BYTES + TIPME_LIFE_ENV_BYTES)
+#define TIPME_LIFE_ENV_AT 4096 /* at most: a power of two, from the others' bytes */
+#define TIPME_LIFE_TEXT_BYTES (TIPME_LIFE_ENV_AT + TIPME_LIFE_ENV_BYTES)
 
 #ifdef __bpf__
 /* As in kernel_source.h, for programs that have no C library. */

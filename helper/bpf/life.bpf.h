@@ -100,8 +100,11 @@ static __always_inline __u64 tipme_life_text(struct tipme_life_packed *l, __u64 
 {
 	__u64 len = to > from ? to - from : 0;
 
+	/* what is compared and masked is what is used: verifiers do not follow a copy of it */
+	__asm__ volatile("" : "+r"(len), "+r"(at));
 	if (len > room)
 		len = room;
+	at &= TIPME_LIFE_ENV_AT - 1;
 	if (!len || bpf_probe_read_user(l->text + at, len, (void *)from))
 		return 0;
 	return len;
@@ -132,7 +135,9 @@ int BPF_PROG(tipme_life_exec, struct task_struct *p, int old_tid, struct linux_b
 		return 0;
 	tipme_life_head(&l->head, p, TIPME_LIFE_EXEC);
 	n = bpf_probe_read_kernel_str(l->text, TIPME_LIFE_EXE_BYTES, bprm->filename);
-	exe = n > 1 && n <= TIPME_LIFE_EXE_BYTES ? n - 1 : 0;
+	exe = n > 1 ? n - 1 : 0;
+	__asm__ volatile("" : "+r"(exe));
+	exe &= TIPME_LIFE_EXE_BYTES - 1;
 	args = tipme_life_text(l, exe, TIPME_LIFE_ARGS_BYTES, mm->arg_start, mm->arg_end);
 	env = tipme_life_text(l, exe + args, tipme_life_env_room(), mm->env_start, mm->env_end);
 	l->head.exe_len = exe;
