@@ -15,7 +15,8 @@ use Tipme::Test::Story;
 
 use constant {
 	MS     => 1_000_000, CLIENT => Tipme::Test::Story::CLIENT,
-	SERVER => Tipme::Test::Story::SERVER, COMP => 400, READER => 410, FRAME => 0x20000c
+	SERVER => Tipme::Test::Story::SERVER, COMP => 400, READER => 410, EVENTS => 401,
+	FRAME  => 0x20000c
 };
 my $dir = tempdir(CLEANUP => 1);
 my $n   = 0;
@@ -135,6 +136,25 @@ $s->run(1, 1001.9, 1400, 777, 'sleeping', prio => 40, next => COMP)
 	->run(1, 1400, 1400.6, COMP, 'sleeping', prev => 777, prev_state => 'sleeping')
 	->painted(1400.5);
 judged('starved', $s->hotkey(2500), 'rt-starvation', 777, 0.95);
+
+# Another of its threads takes what the server sends, and wakes the one that paints: where that one
+# had no CPU, the screen was not what it slept for. Where it looked in just before, it was.
+for my $last (0, 1390) {
+	$s = story()->enter(1000)->run(1, 1000.25, 1001.7, CLIENT, 'sleeping')
+		->drawn(1001.5, awake => 1);
+	$s->picture(777, 'hog', prio => 40);
+	$s->builder->thread(EVENTS, 'events', pid => COMP, ts_ns => 5 * MS, start_ns => 5 * MS);
+	$s->wake(1, 501, COMP, 0, 'poll', context => 'hardirq')->run(1, 501.1, 501.2, COMP, 'sleeping');
+	$s->wake(0, $last || 1001.62, EVENTS, $last ? 0 : SERVER, 'poll');
+	$s->run(1, 1001.9, 1400, 777, 'sleeping', prio => 40, next => EVENTS)
+		->run(1, 1400, 1400.3, EVENTS, 'sleeping', prev => 777, prev_state => 'sleeping')
+		->wake(1, 1400.2, COMP, EVENTS, 'poll')->run(1, 1400.35, 1400.9, COMP, 'sleeping')
+		->painted(1400.8);
+	judged(
+		$last ? 'a thread of its own, asleep' : 'a thread of its own, starved',
+		$s->hotkey(2500), $last ? ('frame-wait', COMP) : ('rt-starvation', 777), 0.9
+	);
+}
 
 $s = story()->enter(1000)->run(1, 1000.25, 1001.7, CLIENT, 'sleeping')->drawn(1001.5)
 	->run(1, 1001.9, 1002, COMP, 'sleeping');

@@ -164,12 +164,25 @@ sub _paced {
 			$self->{tid} = $self->{server_tid};
 			return 1;
 		}
+	} elsif ($waker && $self->_waited_for_own($lo, $waker)) {
+		return 0;
 	}
 	$self->_emit(
 		$lo, %$s, kind => 'frame-wait', reason => 'frame-wait', class => 'loop',
 		detail => 'frame-wait', blamed_tid => $f->{pid}
 	);
 	return 1;
+}
+
+# Has a compositor slept until another of its threads woke it, one that reads for it what comes, say,
+# and that was awake for most of the sleep? That thread's time it was then, not the screen's.
+sub _waited_for_own {
+	my ($self, $lo, $waker) = @_;
+	my ($tid, $at) = @$waker{qw(tid at)};
+	return 0 if !$tid || $tid == $self->{tid} || $at > $self->{t};
+	return 0 if $self->{threads}->at($tid, $at)->{pid} != $self->{frame}{pid};
+	my $busy = $self->_awake_since($tid, $at);
+	return 2 * ($at - ($busy > $lo ? $busy : $lo)) >= $self->{t} - $lo ? 1 : 0;
 }
 
 # Since when a thread has not slept before a time.
