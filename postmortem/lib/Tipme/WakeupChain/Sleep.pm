@@ -174,8 +174,8 @@ sub _paced {
 	return 1;
 }
 
-# Has a compositor slept until another of its threads woke it, one that reads for it what comes, say,
-# and that was awake for most of the sleep? That thread's time it was then, not the screen's.
+# Has a compositor slept until another of its threads woke it, one that reads for it what comes,
+# say, and that was awake for most of the sleep? That thread's time it was then, not the screen's.
 sub _waited_for_own {
 	my ($self, $lo, $waker) = @_;
 	my ($tid, $at) = @$waker{qw(tid at)};
