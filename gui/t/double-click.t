@@ -55,7 +55,7 @@ local @ENV{qw(HOME XDG_RUNTIME_DIR XDG_DATA_HOME DBUS_SESSION_BUS_ADDRESS)} =
 	($x->dir, $x->dir, $data, 'disabled:');
 local @ENV{qw(GSK_RENDERER GTK_A11Y GSETTINGS_BACKEND GDK_BACKEND)} = qw(cairo none memory x11);
 local $ENV{PATH} = "$public:$ENV{PATH}";
-delete @ENV{qw(XDG_CONFIG_HOME XDG_CURRENT_DESKTOP WAYLAND_DISPLAY)};
+delete @ENV{qw(XDG_CACHE_HOME XDG_CONFIG_HOME XDG_CURRENT_DESKTOP WAYLAND_DISPLAY)};
 system 'chown', '-R', "$uid:$gid", $x->dir, $d->library if !$>;
 
 sub said { return command($x, @as, 'sh', '-c', "{ $_[0]; } 2>&1") }

@@ -21,10 +21,11 @@ my $tmp     = tempdir('tipme-gui-XXXXXX', TMPDIR => 1, CLEANUP => 1);
 my $library = "$tmp/library";
 my $MS      = 1_000_000;
 my ($XORG, $XTERM, $SPIN) = (100, 812, 901);
-local $ENV{TIPME_LIBRARY}            = $library;
-local $ENV{XDG_RUNTIME_DIR}          = "$tmp/run";
-local $ENV{HOME}                     = "$tmp/home";
-local $ENV{XDG_CONFIG_HOME}          = "$tmp/home/.config";
+local $ENV{TIPME_LIBRARY}   = $library;
+local $ENV{XDG_RUNTIME_DIR} = "$tmp/run";
+local $ENV{HOME}            = "$tmp/home";
+local $ENV{XDG_CONFIG_HOME} = "$tmp/home/.config";
+delete $ENV{XDG_CACHE_HOME};    # root's
 local $ENV{DBUS_SESSION_BUS_ADDRESS} = 'disabled:';
 mkdir $_, 0700 or die "$_: $!\n" for $library, "$tmp/run", "$tmp/home", "$tmp/out";
 

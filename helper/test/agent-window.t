@@ -54,7 +54,7 @@ local @ENV{qw(HOME XDG_RUNTIME_DIR DBUS_SESSION_BUS_ADDRESS)} =
 	($x->dir, $x->dir, 'unix:path=' . $x->dir . '/bus');
 local @ENV{qw(GSK_RENDERER GTK_A11Y GSETTINGS_BACKEND GDK_BACKEND)} = qw(cairo none memory x11);
 local $ENV{NO_AT_BRIDGE} = 1;    # its bus would be missed where at-spi2-core is not installed
-delete @ENV{qw(XDG_CONFIG_HOME XDG_DATA_HOME WAYLAND_DISPLAY)};
+delete @ENV{qw(XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME WAYLAND_DISPLAY)};
 $x->{bus} = 1;
 $x->spawn('dbus-daemon', '--session', '--nofork', "--address=$ENV{DBUS_SESSION_BUS_ADDRESS}");
 ok wait_until(sub { -S $x->dir . '/bus' }), 'a bus of the session'

@@ -76,6 +76,7 @@ sub start_agent {
 	local $ENV{LOG} = $log;
 	delete local @ENV{qw(DBUS_SESSION_BUS_ADDRESS XDG_RUNTIME_DIR)} if !$x->{bus};
 	local $ENV{HOME} = $x->{dir};
+	delete local $ENV{XDG_CACHE_HOME};    # root's
 	my $pid = $x->spawn(
 		'sh', '-c', 'exec "$0" "$@" >>"$LOG" 2>&1', "$public/helper/agent/tipme-agent",
 		@options
