@@ -285,16 +285,16 @@ sub _priorities {
 	my (@p, $came);
 	my @changes =
 		grep { $ev->tid($_) == $tid } @{ $ev->of_kind(Tipme::KernelEvents::PRIORITY) };
-	for my $i (
-		sort { $a <=> $b } @changes,
-		grep { $ev->kind($_) == Tipme::KernelEvents::SWITCH } @{ $ev->of_tid($tid) }
-		)
-	{
-		my $t = $ev->ts($i);
-		if ($ev->kind($i) != Tipme::KernelEvents::SWITCH) {
+	my $list = $ev->of_tid($tid);
+	$list = [ sort { $a <=> $b } @changes, grep { !_is_change($ev, $_) } @$list ] if @changes;
+	for my $i (@$list) {
+		my $t = vec $ev->{ts}, $i, 64;
+		if (@changes && _is_change($ev, $i)) {
 			_priority_from(\@p, $t, $ev->priority_new_prio($i));
 			$came = undef;
-		} elsif ($ev->tid($i) == $tid) {
+		} elsif (vec($ev->{type}, $i, 8) != Tipme::KernelEvents::SWITCH) {
+			next;
+		} elsif (vec($ev->{tid}, $i, 32) == $tid) {
 			_priority_from(\@p, $came // $t, $ev->sched_switch_prev_prio($i));
 			$came = undef;
 		} else {
@@ -305,6 +305,11 @@ sub _priorities {
 	# What it has when we begin to look is what it had last before.
 	shift @p while @p > 1 && $p[1][0] <= $self->{from};
 	return @p;
+}
+
+sub _is_change {
+	my ($ev, $i) = @_;
+	return vec($ev->{type}, $i, 8) == Tipme::KernelEvents::PRIORITY;
 }
 
 sub _priority_from {

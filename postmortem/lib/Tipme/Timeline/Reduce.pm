@@ -14,12 +14,22 @@ our @EXPORT_OK = qw(reduce_spans reduce_marks);
 # most of the column wins.
 sub reduce_spans {
 	my ($scale, $spans, $rank) = @_;
-	my (@best, %rank);
+	my (@best,  %rank);
+	my ($begin, $end) = ($scale->from, $scale->to);
+	# The column of the time before, and from when to when it lasts: the next one is mostly there.
+	my ($column, $since, $until) = (0, 0, 0);
+	my $column_of = sub {
+		my ($t) = @_;
+		$column = $scale->column($t);
+		($since, $until) = ($scale->begin($column), $scale->begin($column + 1));
+		return $column;
+	};
 	for my $s (@$spans) {
 		my ($from, $to, $key) = @$s;
-		next if $to <= $scale->from || $from >= $scale->to || $to <= $from;
-		my $bad = $rank{$key} //= $rank->($key);
-		my ($first, $last) = ($scale->column($from), $scale->column($to - 1));
+		next if $to <= $begin || $from >= $end || $to <= $from;
+		my $bad   = $rank{$key} //= $rank->($key);
+		my $first = $from >= $since && $from < $until   ? $column : $column_of->($from);
+		my $last  = $to > $since    && $to - 1 < $until ? $column : $column_of->($to - 1);
 		for my $c ($first .. $last) {
 			my $fill = $c > $first && $c < $last ? 1e18 : $to - $from;
 			my $b    = $best[$c];
