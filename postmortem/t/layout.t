@@ -93,8 +93,7 @@ sub missing {
 sub known_by {
 	my %text = map {
 		_package($_) => join "\n",
-			grep { !/^\s*#/ }
-			lines_of($_)
+			grep { !/^\s*#/ } lines_of($_)
 	} @_;
 	my %knows;
 	for my $package (keys %text) {
