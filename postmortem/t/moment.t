@@ -453,4 +453,8 @@ $grabbed = judged(
 cmp_ok(abs($grabbed->{interval}{duration_ns} - 801 * MS), '<', MS, '... up to what it drew');
 judged('... at rest before a short one', draws_after_a_grab(late   => 1), 'none', undef);
 judged('... which had sent nothing',     draws_after_a_grab(silent => 1), 'none', undef);
+# A machine that was switched on a minute ago: its nanoseconds are no seconds.
+is(Tipme::Moment::ns_of(undef, '60484376000'), 60_484_376_000, 'nanoseconds of the first minute');
+is(Tipme::Moment::ns_of(undef, '60'),          60_000_000_000, '... and seconds');
+
 done_testing();

@@ -11,7 +11,7 @@ use Time::Local  qw(timegm timelocal);
 use Tipme::Words qw(N__ fill);
 
 my $NS_PER_S = 1_000_000_000;
-my $LEAST_NS = 100_000_000_000;    # less are seconds
+my $LEAST_NS = 1_000_000_000;    # less are seconds: no machine is up for 30 years
 
 our @EXPORT_OK = qw(moment clock_text before_text ns_of stretch_of);
 

@@ -201,9 +201,9 @@ sub _episodes { my ($vm) = @_; return split ' ', $vm->run("ls $EPISODES 2>/dev/n
 sub diagnose {
 	my ($vm, $episode, $at) = @_;
 	my ($text, $rc) = $vm->run(
-		"tipme diagnose $episode --json" . (defined $at ? " --at $at" : '') . ' 2>/dev/null');
+		"tipme diagnose $episode --json" . (defined $at ? " --at $at" : '') . ' 2>/tmp/said');
 	my $d = eval { Cpanel::JSON::XS->new->decode($text) };
-	ok($d, 'diagnose gives JSON') or diag($text), return;
+	ok($d, 'diagnose gives JSON') or diag($text, scalar $vm->run('cat /tmp/said')), return;
 	exact_path($d);
 	return $d;
 }
