@@ -10,20 +10,16 @@
 use strict;
 use warnings;
 use Test::More;
-use File::Find;
 use FindBin qw($Bin);
+use lib "$Bin/../../tests/lib";
+use Tipme::PerlFiles qw(perl_files);
 
-my @FOLDERS = qw(abi bench docs fleet gui helper kernel-patch postmortem tests xserver-hooks);
 my $COLUMNS = 100;
 # A class that loads the one that extends it, since it says which of the two an episode needs.
 my %EXTENDED = ('Tipme::DisplaySource::X11' => 'Tipme::DisplaySource::Observed');
 my ($root)   = grep { defined && -e "$_/.perlcriticrc" } $ENV{TIPME_SRCDIR}, "$Bin/../..";
 
-my @sources;
-find(
-	{ no_chdir => 1, wanted => sub { push @sources, substr $_, 1 + length $root if is_perl($_) } },
-	map {"$root/$_"} @FOLDERS
-);
+my @sources = perl_files($root);
 cmp_ok(scalar @sources, '>', 300, @sources . ' files of Perl');
 is(join("\n", map { long_lines($_) } sort @sources), '', "no line over $COLUMNS columns");
 my @engine = grep {m{^postmortem/lib/Tipme/}} sort @sources;
@@ -35,16 +31,6 @@ is_deeply(
 	'a circle is seen'
 );
 done_testing();
-
-# Tests, modules, and programs that say so in their first line; not what is generated or built.
-sub is_perl {
-	my ($path) = @_;
-	return 0 if !-f $path || $path =~ m{^\Q$root\E/(?:abi/generated|kernel-patch/built)/};
-	return 1 if $path              =~ /\.(?:pm|t)$/;
-	return 0 if $path              =~ m{\.[^/]+$};
-	open my $in, '<', $path or return 0;
-	return (readline($in) // '') =~ /^#!.*\bperl\b/;
-}
 
 sub lines_of {
 	my ($name) = @_;

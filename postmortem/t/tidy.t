@@ -6,25 +6,20 @@
 use strict;
 use warnings;
 use Test::More;
-use File::Find;
 use FindBin qw($Bin);
 use lib "$Bin/../../tests/lib";
-use Tipme::Drawn qw(commit some seed_of);
+use Tipme::Drawn     qw(commit some seed_of);
+use Tipme::PerlFiles qw(perl_files);
 
 my $VERSION = 20220613;    # Debian 12's; others lay out differently
 my $OF      = 6;           # files, of which one is looked at
-my @FOLDERS = qw(abi bench docs fleet gui helper kernel-patch po postmortem tests xserver-hooks);
 my ($root)  = grep { defined && -e "$_/.perltidyrc" } $ENV{TIPME_SRCDIR}, "$Bin/../..";
 
 plan skip_all => 'needs perltidy (Debian: perltidy)' if !eval { require Perl::Tidy };
 plan skip_all => "needs perltidy $VERSION, here is $Perl::Tidy::VERSION"
 	if $Perl::Tidy::VERSION ne $VERSION;
 
-my @sources;
-find(
-	{ no_chdir => 1, wanted => sub { push @sources, substr $_, 1 + length $root if is_perl($_) } },
-	map {"$root/$_"} @FOLDERS
-);
+my @sources = perl_files($root);
 cmp_ok(scalar @sources, '>', 300, @sources . ' files of Perl');
 my @drawn = sort @sources;
 @drawn = some(seed_of(commit($root)), int(@drawn / $OF), @drawn) if !$ENV{TIPME_TEST_ALL};
@@ -45,16 +40,6 @@ SKIP: {
 }
 isnt(tidied("if(1){\nprint 1}\n"), "if(1){\nprint 1}\n", 'what is not laid out is seen');
 done_testing();
-
-# Tests, modules, and programs that say so in their first line; not what is generated or built.
-sub is_perl {
-	my ($path) = @_;
-	return 0 if !-f $path || $path =~ m{^\Q$root\E/(?:abi/generated|kernel-patch/built)/};
-	return 1 if $path              =~ /\.(?:pm|t)$/;
-	return 0 if $path              =~ m{\.[^/]+$};
-	open my $in, '<', $path or return 0;
-	return (readline($in) // '') =~ /^#!.*\bperl\b/;
-}
 
 # tidy(PATH): the first line that would change; '': none
 sub tidy {
