@@ -109,7 +109,9 @@ sub hardship {
 		my @old  = $stage->episodes;
 		my @pids = start($count, $code);
 		sleep 0.6;
-		$stage->type_lines('key x', 'sleep 0.7', 'chord Ctrl+Alt+minus', 'sleep 0.3');
+		# A flood fills the whole ring in about a second: what is to be judged comes late.
+		my $before = $may_cut ? 0.2 : 0.7;
+		$stage->type_lines('key x', "sleep $before", 'chord Ctrl+Alt+minus', 'sleep 0.3');
 		$stage->pressed(2);
 		sleep 3;
 		my @ended = grep { waitpid($_, POSIX::WNOHANG()) != 0 } @pids;

@@ -62,7 +62,7 @@ sub grown {
 	return (sort { $k->{$b} <=> $k->{$a} } keys %$k)[0];
 }
 
-my $base = run('syscall/getppid fs-read memory-chase/4M');
+my $base = run('syscall/getppid fs-read memory-chase/64M');
 ok($base, 'a run') or BAIL_OUT('no run, no comparison');
 
 my %planted = map { $_ => 1 } in_turn(2, 'differences', qw(filter quota hog fuse));
@@ -92,9 +92,9 @@ SKIP: {
 	skip 'not root, or no cgroup of CPU time', 3 if $> || !-d '/sys/fs/cgroup/cpu' || !mkdir $group;
 	set("$group/cpu.cfs_period_us", 20_000);
 	set("$group/cpu.cfs_quota_us",  4_000);
-	# A repeat of some ten milliseconds is longer than a portion.
-	my $b = run('memory-chase/4M', child => sub { set("$group/cgroup.procs", $$) });
-	my ($row, $facts) = compared($base, $b, 'memory-chase/4M');
+	# A repeat must be longer than a portion: of shorter ones, most find it unused.
+	my $b = run('memory-chase/64M', child => sub { set("$group/cgroup.procs", $$) });
+	my ($row, $facts) = compared($base, $b, 'memory-chase/64M');
 	is($row->{differs},    1,          'a quota: memory takes longer');
 	is(grown(kinds($row)), 'runnable', 'the thread waits for a CPU') or diag explain $row->{parts};
 	is($facts->{'CPU quota'}[1], '0.20 CPUs', 'the fact that differs is named');
@@ -103,15 +103,16 @@ SKIP: {
 
 SKIP: {
 	last SKIP if !$planted{hog};
-	# All of it on one CPU, which somebody else wants, too.
+	# All of it on one CPU, which somebody else wants, too. A repeat must be longer than the slices of
+	# time that the kernel gives in turns: of shorter ones, most find no hog, whatever it takes in all.
 	my $cpu = qx{taskset -cp $$} =~ /: (\d+)/ ? $1 : skip 'no taskset', 2;
 	my $hog = fork // die $!;
 	if (!$hog) { exec 'taskset', '-c', $cpu, 'perl', '-e', '1 while 1' or die $! }
 	my @pinned = (by => [ 'taskset', '-c', $cpu ]);
-	my $with   = run('memory-chase/4M', @pinned);
+	my $with   = run('memory-chase/64M', @pinned);
 	kill 'KILL', $hog;
 	waitpid $hog, 0;
-	my ($row) = compared(run('memory-chase/4M', @pinned), $with, 'memory-chase/4M');
+	my ($row) = compared(run('memory-chase/64M', @pinned), $with, 'memory-chase/64M');
 	is($row->{differs},    1,          'a hog: memory takes longer');
 	is(grown(kinds($row)), 'runnable', 'the thread waits for a CPU') or diag explain $row->{parts};
 }
