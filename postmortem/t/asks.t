@@ -11,41 +11,14 @@ use Tipme::Test::Judge qw(judged);
 use Tipme::Test::Story;
 use Tipme::Test::Stacks qw(stack_text);
 
-use constant {
-	SERVER => 100, CLIENT => 200, SHELL => 300, SERVICE => 500, BUS => 510,
-	WORKER => 201, MS     => 1_000_000
-};
+use constant { SERVER => 100, CLIENT => 200, SHELL => 300, SERVICE => 500, BUS => 510,
+	WORKER => 201, MS => 1_000_000 };
 my @warnings;
 local $SIG{__WARN__} = sub { push @warnings, @_ };
 
 sub ns { return Tipme::Test::Story::ns($_[0]) }
 
-# A client with a second thread, a service, a bus between them, and a shell from elsewhere that
-# stops and continues others.
-sub story {
-	my $s = Tipme::Test::Story->new(@_);
-	$s->builder->thread(SERVICE, 'service', ts_ns => 5 * MS, since_ns => 2 * MS)
-		->thread(BUS,    'bus',    ts_ns => 5 * MS, since_ns => 2 * MS)
-		->thread(600,    'bash',   ts_ns => 5 * MS, since_ns => 2 * MS)
-		->thread(WORKER, 'worker', pid   => CLIENT, ts_ns    => 5 * MS, since_ns => 2 * MS);
-	return $s;
-}
-
-# Letting go of the key: the server tells the client, which is woken, or not.
-sub release {
-	my ($s, $t, %o) = @_;
-	$s->enter($t, kind => 'key_release', %o);
-	return $o{no_wake} ? $s : $s->run(1, $t + 0.25, $t + 0.4, CLIENT, 'sleeping');
-}
-
-# The client at the hot-key: asleep in poll() since then
-sub polls {
-	my ($s, $since, $stack) = @_;
-	return $s->picture(
-		CLIENT, 'xterm', since_ns => ns($since),
-		stack_id => $s->id($stack // 'poll')
-	);
-}
+sub story { return Tipme::Test::Story->with_service(@_) }
 
 # --- the client asks, over a bus, a service that was stopped before the key; the bus has done its
 # part, and the service answers when it goes on ---
@@ -68,7 +41,7 @@ sub over_a_bus {
 	if ($o{computes}) { $s->wake(0, 900, SERVICE, 0, 'epoll', context => 'hardirq') }
 	$s->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping')
 		->wake(1, 1000.9, BUS, CLIENT, 'epoll')->run(0, 1000.95, 1001.1, BUS, 'sleeping');
-	release($s, 1080);
+	$s->release(1080);
 	if ($o{stopped}) {
 		$s->run(0, 1389.9, 1390.05, 600, 'sleeping')->wake(0, 1390, SERVICE, 600)
 			->run(1, 1390.1, 1391, SERVICE, 'sleeping');
@@ -81,7 +54,7 @@ sub over_a_bus {
 	$s->wake(1, 1390.8, BUS, SERVICE, 'epoll')->run(0, 1390.9, 1391.1, BUS, 'sleeping')
 		->wake(0, 1391, CLIENT, BUS, 'poll')->run(1, 1391.2, 1393, CLIENT, 'sleeping')
 		->draw(1392.9);
-	return polls($s->hotkey(3000), 1393);
+	return $s->hotkey(3000)->polls(1393);
 }
 my $d = judged(
 	'a service that was stopped before the key', over_a_bus(stopped => 1), 'stopped',
@@ -152,15 +125,13 @@ sub directly {
 	$s->wake(1, 950, SERVICE, 0, 'poll', context => 'hardirq')
 		->run(0, 950.1, 980, SERVICE, 'runnable', preempted => 1);
 	$s->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping');
-	release($s, 1080) if !$o{no_release};
-	return polls(
-		$s->run(1, 1081, 3900, SERVICE, 'runnable', preempted => 1)->hotkey(3000),
-		$o{no_release} ? 1001 : 1080.4
-	)->picture(SERVICE, 'service', state => 'runnable')
+	$s->release(1080) if !$o{no_release};
+	return $s->run(1, 1081, 3900, SERVICE, 'runnable', preempted => 1)->hotkey(3000)
+		->polls($o{no_release} ? 1001 : 1080.4)->picture(SERVICE, 'service', state => 'runnable')
 		if $o{still};
 	$s->run(1, 1081, 1390.5, SERVICE, 'sleeping')->wake(1, 1390.4, CLIENT, SERVICE, 'poll')
 		->run(1, 1390.6, 1393, CLIENT, 'sleeping')->draw(1392.9);
-	return polls($s->hotkey(3000), 1393);
+	return $s->hotkey(3000)->polls(1393);
 }
 $d = judged(
 	'a service that was busy before the key', directly(asked => 1), 'ipc-wait', 'service',
@@ -200,10 +171,10 @@ like(
 	}
 	$s->wake(1, 900, SHELL, CLIENT, 'tty')->run(0, 900.1, 901, SHELL, 'sleeping')->enter(1000)
 		->run(1, 1000.25, 1000.5, CLIENT, 'sleeping');
-	release($s, 1080);
+	$s->release(1080);
 	judged(
 		'a shell whose command runs',
-		polls($s->hotkey(3000), 1080.4)
+		$s->hotkey(3000)->polls(1080.4)
 			->picture(SHELL, 'bash', since_ns => ns(901), stack_id => $s->id('wait4')), 'none',
 		undef
 	);
@@ -220,8 +191,8 @@ sub call {
 	my (%o) = @_;
 	my $s = story(trigger => 4000)->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping')
 		->wake(1, 1000.9, BUS, CLIENT, 'epoll')->run(0, 1000.95, 1001.1, BUS, 'sleeping');
-	release($s, 1080, no_wake => $o{hangs});
-	return polls($s->hotkey(4000), $o{hangs} ? 1001 : 1080.4)
+	$s->release(1080, no_wake => $o{hangs});
+	return $s->hotkey(4000)->polls($o{hangs} ? 1001 : 1080.4)
 		->picture(BUS, 'bus', since_ns => ns(1001.1), stack_id => $s->id('epoll'));
 }
 $d = judged('a call in poll()', call(hangs => 1), 'ipc-wait', 'xterm', 0.99, 1);
@@ -259,10 +230,8 @@ sub qt {
 		WORKER, 'worker', pid => CLIENT, since_ns => ns(1080.24),
 		stack_id => $s->id('poll')
 	);
-	return polls(
-		$s->hotkey(4000),
-		$o{hangs} ? ($o{asks_twice} ? 1006 : 1001, 'futex') : (1080.5, 'poll')
-	);
+	return $s->hotkey(4000)
+		->polls($o{hangs} ? ($o{asks_twice} ? 1006 : 1001, 'futex') : (1080.5, 'poll'));
 }
 $d = judged('a futex beside a thread that polls', qt(hangs => 1), 'futex-wait', 'xterm', 0.99, 1);
 is(
@@ -293,7 +262,7 @@ sub after_a_moment {
 	$s->key(2000, 3);
 	$asks->(2150, 600);
 	if ($o{clock}) { $asks->($_, 600) for 4150, 5150 }
-	return polls($s->hotkey(6000), $o{clock} ? 5753 : 2753);
+	return $s->hotkey(6000)->polls($o{clock} ? 5753 : 2753);
 }
 $d = judged(
 	'a search that begins a moment after the key', after_a_moment(), 'ipc-wait', 'service',
@@ -310,10 +279,10 @@ judged('a program that looks for mail by the clock', after_a_moment(clock => 1),
 		story()->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping')
 		->wake(1, 1000.9,  BUS,     CLIENT, 'epoll')->run(0, 1000.95, 1001.1, BUS,     'sleeping')
 		->wake(0, 1001.05, SERVICE, BUS,    'epoll')->run(0, 1001.2,  1002,   SERVICE, 'sleeping');
-	release($s, 1080, no_wake => 1);
+	$s->release(1080, no_wake => 1);
 	$s->wake(1, 2501, CLIENT, 0, 'poll', context => 'hardirq')
 		->run(1, 2501.1, 2503, CLIENT, 'sleeping')->draw(2502.8)->hotkey(3500);
-	$d = judged('nobody answers', polls($s, 2503), 'time-out', 'service', 0.95, 1);
+	$d = judged('nobody answers', $s->polls(2503), 'time-out', 'service', 0.95, 1);
 	like(
 		$d->{verdict}{sentence},
 		qr/: most likely, for 1\.50 s \(100 %\) it waited for an answer of "service" \(pid 500\b.*\), and gave up\.$/,
@@ -326,11 +295,11 @@ judged('a program that looks for mail by the clock', after_a_moment(clock => 1),
 {
 	my $s = story()->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping')
 		->wake(1, 1000.9, BUS, CLIENT, 'epoll')->run(0, 1000.95, 1001.1, BUS, 'sleeping');
-	release($s, 1080, no_wake => 1);
+	$s->release(1080, no_wake => 1);
 	$s->picture(BUS, 'bus', since_ns => ns(1001.1), stack_id => $s->id('epoll'));
 	$s->wake(1, 2501, CLIENT, 0, 'poll', context => 'hardirq')
 		->run(1, 2501.1, 2503, CLIENT, 'sleeping')->draw(2502.8)->hotkey(3500);
-	$d = judged('the bus hands nothing on', polls($s, 2503), 'time-out', 'bus', 0.95, 1);
+	$d = judged('the bus hands nothing on', $s->polls(2503), 'time-out', 'bus', 0.95, 1);
 	like(
 		$d->{verdict}{sentence},
 		qr/waited for an answer of "bus" \(pid \d+\b.*\), or of one behind it, and gave up\.$/,
@@ -374,7 +343,7 @@ sub command {
 	}
 	$s->run(1, $end, $end + 0.8, 870, 'dead')->wake(1, $end + 0.6, CLIENT, 870, 'poll')
 		->run(1, $end + 0.9, $end + 2.8, CLIENT, 'sleeping');
-	return polls($s->draw($end + 2.6)->hotkey(3000), $end + 2.8);
+	return $s->draw($end + 2.6)->hotkey(3000)->polls($end + 2.8);
 }
 $d = judged('a command that asks a stopped service', command(), 'stopped', 'service', 0.95, 1);
 cmp_ok(

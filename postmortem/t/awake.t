@@ -10,31 +10,12 @@ use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generat
 use Tipme::Test::Judge qw(judged);
 use Tipme::Test::Story;
 
-use constant {
-	SERVER => 100, CLIENT => 200, SERVICE => 500,
-	WORKER => 201, MS     => 1_000_000
-};
+use constant { SERVER => 100, CLIENT => 200, SERVICE => 500, WORKER => 201, MS => 1_000_000 };
 my @warnings;
 local $SIG{__WARN__} = sub { push @warnings, @_ };
 sub ns { return Tipme::Test::Story::ns($_[0]) }
 
-# A client with a second thread, a service, and a shell from elsewhere that stops and continues
-# others.
-sub story {
-	return Tipme::Test::Story->with_threads(
-		[ [ WORKER,  'worker' ] ],
-		[ [ SERVICE, 'service' ], [ 600, 'bash' ] ], @_
-	);
-}
-
-# The client at the hot-key: asleep in poll() since then
-sub polls {
-	my ($s, $since, $stack) = @_;
-	return $s->picture(
-		CLIENT, 'xterm', since_ns => ns($since),
-		stack_id => $s->id($stack // 'poll')
-	);
-}
+sub story { return Tipme::Test::Story->with_service(@_) }
 
 my $d;
 # --- a long answer of two parts, between which the client never rests ---
@@ -76,7 +57,7 @@ sub in_two_parts {
 		$s->wake(0, 1500.15, CLIENT, SERVER, 'poll');
 	}
 	$s->run(1, 1500.6, 1502, CLIENT, 'sleeping')->draw(1501.8);
-	return polls($s->hotkey(3000), 1502);
+	return $s->hotkey(3000)->polls(1502);
 }
 for my $rests (0, 1) {
 	$d = judged(
@@ -131,7 +112,7 @@ sub blinks_elsewhere {
 		$t += 1;
 	}
 	$draws->($t - 0.1);
-	return polls($s->hotkey(4000), $t + 2);
+	return $s->hotkey(4000)->polls($t + 2);
 }
 $d = judged(
 	'one who draws for a client was frozen with it',

@@ -11,41 +11,14 @@ use Tipme::Test::Judge qw(judged);
 use Tipme::Test::Story;
 use Tipme::Test::Stacks qw(stack_text);
 
-use constant {
-	SERVER => 100, CLIENT => 200, SHELL => 300, SERVICE => 500, BUS => 510,
-	WORKER => 201, MS     => 1_000_000
-};
+use constant { SERVER => 100, CLIENT => 200, SHELL => 300, SERVICE => 500, WORKER => 201,
+	MS => 1_000_000 };
 my @warnings;
 local $SIG{__WARN__} = sub { push @warnings, @_ };
 
 sub ns { return Tipme::Test::Story::ns($_[0]) }
 
-# A client with a second thread, a service, a bus between them, and a shell from elsewhere that
-# stops and continues others.
-sub story {
-	my $s = Tipme::Test::Story->new(@_);
-	$s->builder->thread(SERVICE, 'service', ts_ns => 5 * MS, since_ns => 2 * MS)
-		->thread(BUS,    'bus',    ts_ns => 5 * MS, since_ns => 2 * MS)
-		->thread(600,    'bash',   ts_ns => 5 * MS, since_ns => 2 * MS)
-		->thread(WORKER, 'worker', pid   => CLIENT, ts_ns    => 5 * MS, since_ns => 2 * MS);
-	return $s;
-}
-
-# Letting go of the key: the server tells the client, which is woken, or not.
-sub release {
-	my ($s, $t, %o) = @_;
-	$s->enter($t, kind => 'key_release', %o);
-	return $o{no_wake} ? $s : $s->run(1, $t + 0.25, $t + 0.4, CLIENT, 'sleeping');
-}
-
-# The client at the hot-key: asleep in poll() since then
-sub polls {
-	my ($s, $since, $stack) = @_;
-	return $s->picture(
-		CLIENT, 'xterm', since_ns => ns($since),
-		stack_id => $s->id($stack // 'poll')
-	);
-}
+sub story { return Tipme::Test::Story->with_service(@_) }
 
 # --- the thread that takes events is not the first of its process (Java): it rests in a futex, and
 # computes ---
@@ -100,7 +73,7 @@ sub pressed {
 	my $s = story(trigger => 8000)->enter(1000, kind => 'button_press')
 		->run(1, 1000.25, 1000 + $long, CLIENT, 'sleeping')->draw(1000.3);
 	$s->draw($_) for $o{film} ? map { 1000 + 20 * $_ } 1 .. ($long - 10) / 20 : ();
-	return polls($s->hotkey(7000), 1000 + $long);
+	return $s->hotkey(7000)->polls(1000 + $long);
 }
 $d = judged('a button that looks pressed', pressed(4000), 'app-compute', 'xterm', 0.99, 1);
 cmp_ok(
@@ -134,7 +107,7 @@ judged('a client that is busy for a moment', pressed(150),             'none', u
 {
 	my $s = story()->enter(1000)->run(1, 1000.25, 1700, CLIENT, 'sleeping')->draw(1002)
 		->enter(1400, no_wake => 1)->draw(1699.8)->hotkey(3000);
-	$d = judged('an echo, then computing', polls($s, 1700), 'app-compute', 'xterm', 0.99, 1);
+	$d = judged('an echo, then computing', $s->polls(1700), 'app-compute', 'xterm', 0.99, 1);
 	is($d->{interval}{start_ns}, 1000 * MS, 'an echo, then computing: from the key');
 	cmp_ok(abs($d->{interval}{duration_ns} - 700 * MS), '<', MS, '... to the answer');
 }
@@ -155,7 +128,7 @@ judged('a client that is busy for a moment', pressed(150),             'none', u
 	}
 	judged(
 		'a cursor that blinks beside a thread that reads',
-		polls($s->hotkey(7000), 3701, 'futex'), 'none', undef
+		$s->hotkey(7000)->polls(3701, 'futex'), 'none', undef
 	);
 }
 
@@ -163,12 +136,12 @@ judged('a client that is busy for a moment', pressed(150),             'none', u
 # would end each of them ---
 {
 	my $s = story()->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping');
-	release($s, 1044, no_wake => 1);
+	$s->release(1044, no_wake => 1);
 	$s->wake(1, 1501, CLIENT, 0, 'poll', context => 'hardirq')
 		->run(1, 1501.02, 1501.05, CLIENT, 'sleeping')
 		->wake(1, 1901, CLIENT, 0, 'poll', context => 'hardirq')
 		->run(1, 1901.02, 1903, CLIENT, 'sleeping')->draw(1902.8);
-	$d = judged('a sleep in pieces', polls($s->hotkey(3000), 1903), 'timer-sleep', 'xterm', 0.9, 1);
+	$d = judged('a sleep in pieces', $s->hotkey(3000)->polls(1903), 'timer-sleep', 'xterm', 0.9, 1);
 	cmp_ok(abs($d->{interval}{duration_ns} - 903 * MS), '<', MS, 'a sleep in pieces: all of it');
 }
 
@@ -186,7 +159,7 @@ judged('a client that is busy for a moment', pressed(150),             'none', u
 	$s->builder->x(ns(1800.07), 'x_grab', pid => 700, client => 9, what => 'server', begin => 0);
 	$d = judged(
 		'a grab, and a client that looks at the clock',
-		polls($s->draw(1800, 700)->hotkey(3000), 1561), 'server-grab', 'screenlock', 0.9, 1
+		$s->draw(1800, 700)->hotkey(3000)->polls(1561), 'server-grab', 'screenlock', 0.9, 1
 	);
 }
 
@@ -204,7 +177,7 @@ sub network {
 	$s->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'sleeping')
 		->wake(1, 1400, CLIENT, 0, 'poll', context => 'softirq_irq')
 		->run(1, 1400.1, 1402, CLIENT, 'sleeping')->draw(1401.8);
-	return polls($s->hotkey(3000), 1402);
+	return $s->hotkey(3000)->polls(1402);
 }
 $d = judged('an answer by the network', network(usual => 1), 'network-wait', 'xterm', 0.95, 1);
 is($d->{interval}{certainty}, 'inferred', '... inferred');
@@ -226,7 +199,7 @@ is(
 		->switch(0, ns(1600.1), SERVICE, 0, 'sleeping');
 	$d = judged(
 		'a thread that never leaves',
-		polls($s->run(1, 1600.3, 1602, CLIENT, 'sleeping')->draw(1601.9)->hotkey(3000), 1602),
+		$s->run(1, 1600.3, 1602, CLIENT, 'sleeping')->draw(1601.9)->hotkey(3000)->polls(1602),
 		'ipc-wait', 'service', 0.95, 1
 	);
 }
@@ -257,7 +230,7 @@ sub looker {
 	};
 	$s->enter(1000)->run(1, 1000.25, 1260.3, CLIENT, 'sleeping');
 	$look->(1000 + 10 * $_ + 0.1, $_ == 26) for 1 .. 26;
-	return polls($s->run(1, 1261, 1263, CLIENT, 'sleeping')->draw(1262.8)->hotkey(3000), 1263);
+	return $s->run(1, 1261, 1263, CLIENT, 'sleeping')->draw(1262.8)->hotkey(3000)->polls(1263);
 }
 $d = judged('another client that looks', looker(), 'app-compute', 'xterm', 0.95, 1);
 # ... and the key, too, was read while it looked: so the chain that goes on in it comes to the
@@ -286,7 +259,7 @@ sub frames {
 		->wake(1, 1000.9, WORKER, CLIENT, 'futex')->run(0, 1000.95, 1001.2, WORKER, 'sleeping');
 	$s->draw($o{computes} ? 1399.8 : 1004.8);
 	$frame->(($o{computes} ? 1400 : 1005) + 17 * $_) for 1 .. 10;
-	return polls($s->hotkey(3000), 1600)->picture(
+	return $s->hotkey(3000)->polls(1600)->picture(
 		WORKER, 'pacer', pid => CLIENT, since_ns => ns(1600),
 		stack_id => $s->id('futex')
 	);
@@ -310,12 +283,12 @@ cmp_ok(abs($d->{interval}{duration_ns} - 400 * MS), '<', 2 * MS, '... up to the 
 	);
 	$s->enter(2000)->run(1, 2000.25, 2001, CLIENT, 'sleeping')
 		->wake(1, 2000.9, 820, CLIENT, 'poll')->run(0, 2000.95, 2001.5, 820, 'sleeping');
-	release($s, 2080, no_wake => 1);
+	$s->release(2080, no_wake => 1);
 	$s->wake(0, 2700, 820, 0, 'nanosleep', context => 'hardirq')
 		->run(0, 2700.1, 2700.5, 820,    'sleeping')->wake(0, 2700.4, CLIENT, 820, 'poll')
 		->run(1, 2700.6, 2702,   CLIENT, 'sleeping')->draw(2701.8);
 	$d = judged(
-		'a helper that is young', polls($s->hotkey(3000), 2702), 'ipc-wait', 'sleep', 0.9,
+		'a helper that is young', $s->hotkey(3000)->polls(2702), 'ipc-wait', 'sleep', 0.9,
 		1
 	);
 	is_deeply(
@@ -347,7 +320,7 @@ cmp_ok(abs($d->{interval}{duration_ns} - 400 * MS), '<', 2 * MS, '... up to the 
 		->run(0, 2700.1, 2700.5, SERVICE, 'sleeping')->wake(0, 2700.4, CLIENT, SERVICE, 'fuse')
 		->run(1, 2700.6, 2702,   CLIENT,  'sleeping')->draw(2701.8);
 	$d = judged(
-		'a file that a program serves, and a signal', polls($s->hotkey(3000), 2702),
+		'a file that a program serves, and a signal', $s->hotkey(3000)->polls(2702),
 		'ipc-wait', 'service', 0.9, 1
 	);
 	cmp_ok(abs($d->{interval}{duration_ns} - 702 * MS), '<', MS, '... from the press');
@@ -360,7 +333,7 @@ for my $awake (0, 1) {
 	my $s = story()->enter(1000)->run(1, 1000.25, 1000.6, CLIENT, 'sleeping');
 	$s->builder->thread(710, 'wm', ts_ns => 5 * MS, since_ns => 2 * MS)
 		->thread(900, 'looker', ts_ns => 5 * MS, since_ns => 2 * MS);
-	release($s, 1080);
+	$s->release(1080);
 	my ($t, $by) = (1400, $awake ? 900 : 710);
 	$s->wake(1, $t - 0.3, $by, 0, 'poll', context => 'hardirq', wakee_cpu => 1)
 		->run(1, $t - 0.2,  $t + 0.01, $by,    'sleeping')->wake(1, $t, SERVER, $by, 'epoll')
@@ -376,7 +349,7 @@ for my $awake (0, 1) {
 		->draw($t + 2.8);
 	judged(
 		$awake ? 'a focus that an awake server gives' : 'a focus that the window manager gives',
-		polls($s->hotkey(3000), $t + 3), 'none', undef
+		$s->hotkey(3000)->polls($t + 3), 'none', undef
 	);
 }
 
@@ -401,7 +374,7 @@ for my $disturbed (0, 1) {
 			->wake(1, 1299.5, CLIENT, 851, 'wait4')->run(1, 1300.1, 1300.2, CLIENT, 'sleeping');
 	}
 	my $what = $disturbed ? '... and another child ends' : 'a lock that a child waits for';
-	$d = judged($what, polls($s->draw(1602.8)->hotkey(3000), 1603), 'lock-wait', 'holder', 0.9, 1);
+	$d = judged($what, $s->draw(1602.8)->hotkey(3000)->polls(1603), 'lock-wait', 'holder', 0.9, 1);
 	like(
 		$d->{verdict}{sentence},
 		qr/flock \(pid 850\), for which it waited, waited for a lock that "holder"/,
@@ -421,7 +394,7 @@ for my $disturbed (0, 1) {
 	$s->wake(0, 2199.9, CLIENT, 870, 'poll')->run(1, 2200.1, 2202, CLIENT, 'sleeping');
 	$d = judged(
 		'a process that works on after the answer',
-		polls($s->draw(2201.8)->hotkey(4000), 2202), 'app-compute', 'xterm', 0.9, 1
+		$s->draw(2201.8)->hotkey(4000)->polls(2202), 'app-compute', 'xterm', 0.9, 1
 	);
 	cmp_ok(abs($d->{interval}{duration_ns} - 800 * MS), '<', MS, '... from the key to the answer');
 }
@@ -431,16 +404,14 @@ for my $disturbed (0, 1) {
 {
 	my $s = story();
 	for my $t (300, 600) {
-		release(
-			$s->enter($t)->run(1, $t + 0.25, $t + 3, CLIENT, 'sleeping')->draw($t + 2.8),
-			$t + 70
-		)->draw($t + 70.35);
+		$s->enter($t)->run(1, $t + 0.25, $t + 3, CLIENT, 'sleeping')->draw($t + 2.8)
+			->release($t + 70)->draw($t + 70.35);
 	}
 	$s->enter(1000)->run(1, 1000.25, 1003, CLIENT, 'sleeping')->draw(1002.8)
 		->enter(1070, kind => 'key_release')->run(1, 1070.25, 1500, CLIENT, 'sleeping')
 		->draw(1499.8);
 	$d = judged(
-		'what the release of a key does', polls($s->hotkey(3000), 1500), 'app-compute',
+		'what the release of a key does', $s->hotkey(3000)->polls(1500), 'app-compute',
 		'xterm',                          0.95,                          1
 	);
 	like(

@@ -11,38 +11,13 @@ use lib "$Bin/../lib", "$Bin/lib", "$Bin/../../abi/lib", "$Bin/../../abi/generat
 use Tipme::Test::Judge qw(judged cut_to_the_path);
 use Tipme::Test::Story;
 
-use constant {
-	SERVER => 100, CLIENT => 200, SHELL => 300, SERVICE => 500, BUS => 510,
-	WORKER => 201, MS     => 1_000_000
-};
+use constant { CLIENT => 200, SHELL => 300, MS => 1_000_000 };
 my @warnings;
 local $SIG{__WARN__} = sub { push @warnings, @_ };
 
 sub ns { return Tipme::Test::Story::ns($_[0]) }
 
-# A client with a second thread, a service, a bus, and a shell.
-sub story {
-	return Tipme::Test::Story->with_threads(
-		[ [ WORKER,  'worker' ] ],
-		[ [ SERVICE, 'service' ], [ BUS, 'bus' ], [ 600, 'bash' ] ], @_
-	);
-}
-
-# Letting go of the key: the server tells the client, which is woken, or not.
-sub release {
-	my ($s, $t, %o) = @_;
-	$s->enter($t, kind => 'key_release', %o);
-	return $o{no_wake} ? $s : $s->run(1, $t + 0.25, $t + 0.4, CLIENT, 'sleeping');
-}
-
-# The client at the hot-key: asleep in poll() since then
-sub polls {
-	my ($s, $since, $stack) = @_;
-	return $s->picture(
-		CLIENT, 'xterm', since_ns => ns($since),
-		stack_id => $s->id($stack // 'poll')
-	);
-}
+sub story { return Tipme::Test::Story->with_service(@_) }
 
 # --- a lock of a file that another process has: the client tries, naps, and tries again (SQLite);
 # the kernel tells who has it ---
@@ -85,7 +60,7 @@ sub naps_for_a_lock {
 		->run(0, 1399.1, 1399.4, 810, 'dead')->wake(0, 1399.3, $at ? 805 : 800, 810, 'wait4');
 	$s->run(0, 1399.42, 1399.48, 805, 'dead')->wake(0, 1399.45, 800, 805, 'wait4') if $at;
 	$s->run(0, 1399.5,  1400,    800, 'dead');
-	return polls($s->draw(1452.8)->hotkey(3000), 1453);
+	return $s->draw(1452.8)->hotkey(3000)->polls(1453);
 }
 my $d = judged('a lock that is napped for', naps_for_a_lock(), 'lock-wait', 'sleep', 0.8, 0.95);
 like(
@@ -114,10 +89,10 @@ for my $since (990, 1000.8) {
 		1, 1000.95, 'lock_contention', tid => CLIENT, lock => 77, owner_tid => 800,
 		kind => 'file', phase => 'begin'
 	);
-	release($s, 1080, no_wake => 1);
+	$s->release(1080, no_wake => 1);
 	judged(
 		'a lock of a file, still held',
-		polls($s->hotkey(3000), 1001, 'flock')
+		$s->hotkey(3000)->polls(1001, 'flock')
 			->picture(800, 'backup', since_ns => ns(900), stack_id => $s->id('nanosleep')),
 		'lock-wait', 'backup', 0.9, 1
 	);
@@ -140,7 +115,7 @@ for my $since (990, 1000.8) {
 		kind => 'file', phase => 'begin'
 	);
 	$s =
-		polls($s->hotkey(3000), 1001, 'flock')
+		$s->hotkey(3000)->polls(1001, 'flock')
 		->picture(810, 'sleep',  since_ns => ns(991), stack_id => $s->id('nanosleep'))
 		->picture(800, 'backup', since_ns => ns(990), stack_id => $s->id('wait4'));
 	judged('a lock of a file, still held for another', $s, 'lock-wait', 'sleep', 0.9, 1);

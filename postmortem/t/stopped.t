@@ -11,34 +11,13 @@ use Tipme::Test::Judge qw(judged like_sentence);
 use Tipme::Test::Story;
 use Tipme::Test::Stacks qw(stack_text);
 
-use constant {
-	SERVER => 100, CLIENT => 200, SHELL => 300, SERVICE => 500, BUS => 510,
-	WORKER => 201, MS     => 1_000_000
-};
+use constant { SERVER => 100, CLIENT => 200, SHELL => 300, WORKER => 201, MS => 1_000_000 };
 my @warnings;
 local $SIG{__WARN__} = sub { push @warnings, @_ };
 
 sub ns { return Tipme::Test::Story::ns($_[0]) }
 
-# A client with a second thread, a service, a bus between them, and a shell from elsewhere that
-# stops and continues others.
-sub story {
-	my $s = Tipme::Test::Story->new(@_);
-	$s->builder->thread(SERVICE, 'service', ts_ns => 5 * MS, since_ns => 2 * MS)
-		->thread(BUS,    'bus',    ts_ns => 5 * MS, since_ns => 2 * MS)
-		->thread(600,    'bash',   ts_ns => 5 * MS, since_ns => 2 * MS)
-		->thread(WORKER, 'worker', pid   => CLIENT, ts_ns    => 5 * MS, since_ns => 2 * MS);
-	return $s;
-}
-
-# The client at the hot-key: asleep in poll() since then
-sub polls {
-	my ($s, $since, $stack) = @_;
-	return $s->picture(
-		CLIENT, 'xterm', since_ns => ns($since),
-		stack_id => $s->id($stack // 'poll')
-	);
-}
+sub story { return Tipme::Test::Story->with_service(@_) }
 
 # --- auto-repeat that stands still: the client is stopped between two repeats ---
 {
@@ -54,7 +33,7 @@ sub polls {
 	$s->run(0, 2299.9, 2300.3, 600, 'sleeping')->wake(0, 2300, CLIENT, 600)
 		->run(1, 2300.1, 2304, CLIENT, 'sleeping')->draw(2303.8);
 	my $d = judged(
-		'a repeat that stands still', polls($s->hotkey(3000), 2304), 'stopped', 'xterm',
+		'a repeat that stands still', $s->hotkey(3000)->polls(2304), 'stopped', 'xterm',
 		0.9, 1
 	);
 	cmp_ok(
@@ -85,7 +64,7 @@ sub polls {
 	$s->builder->thread(650, 'gdb', ts_ns => 5 * MS, since_ns => 2 * MS);
 	$s->enter(1000)->run(1, 1000.25, 1001, CLIENT, 'traced')->run(0, 1600, 1600.3, 650, 'sleeping')
 		->wake(0, 1600.1, CLIENT, 650)->run(1, 1600.3, 1602, CLIENT, 'sleeping')->draw(1601.8);
-	my $d = judged('a tracer', polls($s->hotkey(3000), 1602), 'ipc-wait', 'gdb', 0.95, 1);
+	my $d = judged('a tracer', $s->hotkey(3000)->polls(1602), 'ipc-wait', 'gdb', 0.95, 1);
 	like(
 		$d->{verdict}{sentence},
 		qr/it waited for "gdb" \(pid 650\b.*\), which was tracing it, and kept it stopped\.$/,
@@ -106,7 +85,7 @@ for my $thaws (1, 0) {
 	$s->run(1, 1600.5, 1602, CLIENT, 'sleeping')->draw(1601.8);
 	my $d = judged(
 		$thaws ? 'frozen in a futex' : 'a futex that two processes share',
-		polls($s->hotkey(3000), 1602),
+		$s->hotkey(3000)->polls(1602),
 		$thaws ? ('stopped', 'xterm', 0.9, 1) : ('futex-wait', 'bash', 0.9, 1)
 	);
 	like(

@@ -20,7 +20,8 @@ use Tipme::Test::Stacks qw(stack_text);
 $Tipme::Segment::STRICT = 1;
 
 use constant MS => 1_000_000;
-use constant { SERVER => 100, CLIENT => 200, SHELL => 300, KWORKER => 50 };
+use constant { SERVER => 100, CLIENT  => 200, SHELL => 300, KWORKER => 50 };
+use constant { WORKER => 201, SERVICE => 500, BUS   => 510, OUTSIDE => 600 };
 
 # Stacks that each story has, by the names of Tipme::Test::Stacks.
 my $n  = 0;
@@ -59,6 +60,16 @@ sub with_threads {
 	$self->builder->thread(@$_, pid => CLIENT, @since) for @$own;
 	$self->builder->thread(@$_, @since)                for @$others;
 	return $self;
+}
+
+# with_service(as for new): the terminal has a second thread, `worker` (201); there are a service
+# (500), a bus (510), and a shell from elsewhere (600), which stops and continues others
+sub with_service {
+	my ($class, @o) = @_;
+	return $class->with_threads(
+		[ [ WORKER,  'worker' ] ],
+		[ [ SERVICE, 'service' ], [ BUS, 'bus' ], [ OUTSIDE, 'bash' ] ], @o
+	);
 }
 
 sub builder { return $_[0]{b} }
@@ -132,6 +143,25 @@ sub enter {
 		if $o{chord} && $o{chord} eq 'last';
 	$b->x(ns($t + ($o{until} // 0.3) - 0.02), 'x_sleep');
 	return $self;
+}
+
+# release(MS, as for enter): a key is let go; the client is told, looks, and sleeps again; with
+# no_wake it is not woken
+sub release {
+	my ($self, $t, %o) = @_;
+	$self->enter($t, kind => 'key_release', %o);
+	return $o{no_wake} ? $self : $self->run(1, $t + 0.25, $t + 0.4, CLIENT, 'sleeping');
+}
+
+# polls(MS, STACK): the picture at the hot-key shows the client asleep since then: in poll(), or with
+# the stack of that name
+sub polls {
+	my ($self, $since, $stack) = @_;
+	return $self->picture(
+		CLIENT, 'xterm',
+		since_ns => ns($since),
+		stack_id => $ID{ $stack // 'poll' }
+	);
 }
 
 # draw(MS, WAKER): the client's request wakes the server at MS, which has changed the screen 0.2 ms
