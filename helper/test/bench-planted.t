@@ -103,8 +103,8 @@ SKIP: {
 
 SKIP: {
 	last SKIP if !$planted{hog};
-	# All of it on one CPU, which somebody else wants, too. A repeat must be longer than the slices of
-	# time that the kernel gives in turns: of shorter ones, most find no hog, whatever it takes in all.
+	# All of it on one CPU, which somebody else wants, too. A repeat must be longer than the slices
+	# of time that the kernel gives in turns: of shorter ones, most find no hog, whatever it takes.
 	my $cpu = qx{taskset -cp $$} =~ /: (\d+)/ ? $1 : skip 'no taskset', 2;
 	my $hog = fork // die $!;
 	if (!$hog) { exec 'taskset', '-c', $cpu, 'perl', '-e', '1 while 1' or die $! }

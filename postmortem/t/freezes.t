@@ -11,8 +11,10 @@ use Tipme::Test::Judge qw(judged);
 use Tipme::Test::Story;
 use Tipme::Test::Stacks qw(stack_text);
 
-use constant { SERVER => 100, CLIENT => 200, SHELL => 300, SERVICE => 500, WORKER => 201,
-	MS => 1_000_000 };
+use constant {
+	SERVER => 100, CLIENT => 200, SHELL => 300, SERVICE => 500,
+	WORKER => 201, MS     => 1_000_000
+};
 my @warnings;
 local $SIG{__WARN__} = sub { push @warnings, @_ };
 

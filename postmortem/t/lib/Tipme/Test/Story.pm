@@ -153,8 +153,8 @@ sub release {
 	return $o{no_wake} ? $self : $self->run(1, $t + 0.25, $t + 0.4, CLIENT, 'sleeping');
 }
 
-# polls(MS, STACK): the picture at the hot-key shows the client asleep since then: in poll(), or with
-# the stack of that name
+# polls(MS, STACK): the picture at the hot-key shows the client asleep since then: in poll(), or
+# with the stack of that name
 sub polls {
 	my ($self, $since, $stack) = @_;
 	return $self->picture(
