@@ -31,6 +31,15 @@ is_deeply(
 	[],
 	'no program has a cause that it cannot have'
 );
+# A program that nobody installs is skipped in each round, and not missed.
+my %listed = map { $_ => 1 }
+	`cat "$ENV{TIPME_SRCDIR}/.ci/packages"` =~ /^(?:build|compile|test|all) (\S+)$/mg;
+my %wanted =
+	map { Tipme::Workload::Programs::get($_)->{package} => $_ } Tipme::Desk::Programs::names('all');
+is_deeply(
+	[ map {"$wanted{$_}: $_"} grep { !$listed{$_} } sort keys %wanted ],
+	[], 'each program has a package that the tests install'
+);
 for my $desktop (qw(bare composited sway weston)) {
 	my %has = map { $_->{cause} => 1 } Tipme::Desk::Draw::scenes(7, 60, 'all', $desktop);
 	is_deeply(
