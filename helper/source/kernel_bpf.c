@@ -54,7 +54,7 @@ static void bpf_close(struct tipme_kernel_source *base)
 	for (unsigned int i = 0; i < TIPME_CLASSES; i++)
 		tipme_bpf_class_detach(src, i, false);
 	tipme_bpf_measure_end(src);
-	ring_buffer__free(src->lives);
+	tipme_bpf_lives_close(src);
 	kernel_source_bpf__destroy(src->skel);
 	tipme_bpf_unmap_all(src);
 	free(src);
@@ -77,6 +77,7 @@ static int open_for(struct tipme_kernel_source **out, const struct tipme_kernel_
 	src->beside = beside;
 	src->measure_fd = -1;
 	src->segment_fd = -1;
+	src->lives.epoll_fd = -1;
 	tipme_kernel_sizes(&src->base.view, &src->opt, cpus, 1);
 	src->user_entries =
 		opt->stack_entries ? opt->stack_entries : tipme_bpf_user_entries(&src->opt);

@@ -50,6 +50,12 @@ struct wayland_file {
 /* Those of screen.bpf.h */
 #define TIPME_SCREEN_PROGRAMS 3
 
+/* The queue of births and ends of processes. */
+struct bpf_lives {
+	struct map_memory taken, filled;
+	int epoll_fd; /* -1: there is no queue */
+};
+
 struct bpf_source {
 	struct tipme_kernel_source base; /* first: it is what others hold */
 	struct kernel_source_bpf *skel;
@@ -76,8 +82,7 @@ struct bpf_source {
 	int wayland_ring;
 	/* what class wayland has attached to the graphics devices */
 	struct bpf_link *screen[TIPME_SCREEN_PROGRAMS];
-	struct ring_buffer *lives;
-	struct life_taker *taker; /* only while lives are taken */
+	struct bpf_lives lives;
 	struct tipme_life_exec exec; /* the one that is taken */
 };
 
@@ -153,12 +158,16 @@ void tipme_bpf_measure_begin(struct bpf_source *src);
 void tipme_bpf_measure_look(struct bpf_source *src);
 void tipme_bpf_measure_end(struct bpf_source *src);
 
-/* --- what was found: kernel_bpf_read.c --- */
+/* --- births and ends of processes: kernel_bpf_lives.c --- */
 
 void tipme_bpf_lives_open(struct bpf_source *src);
+void tipme_bpf_lives_close(struct bpf_source *src);
 int tipme_bpf_lives_fd(struct tipme_kernel_source *base);
 int tipme_bpf_lives_take(struct tipme_kernel_source *base,
 			 int (*fn)(void *arg, const struct tipme_life *life), void *arg);
+
+/* --- what was found: kernel_bpf_read.c --- */
+
 int tipme_bpf_suspended(struct tipme_kernel_source *base, uint64_t since_ns, uint64_t *from_ns,
 			uint64_t *to_ns);
 int tipme_bpf_picture(struct tipme_kernel_source *base, struct tipme_picture *picture,

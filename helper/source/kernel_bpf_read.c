@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the tracing programs have found, but for records: processes, pictures of all threads,
+ * What the tracing programs have found, but for records and processes: pictures of all threads,
  * stacks, mappings, sleeps of the machine.
  */
 #include "config.h"
@@ -15,75 +15,8 @@
 #include "clock.h"
 #include "kernel_bpf.h"
 
-struct life_taker {
-	int (*fn)(void *arg, const struct tipme_life *life);
-	void *arg;
-};
-
 _Static_assert(sizeof(struct tipme_kernel_thread) == sizeof(struct tipme_picture_entry),
 	       "pictures are read into place");
-
-_Static_assert(sizeof(((struct tipme_life_exec *)0)->exe) == TIPME_LIFE_EXE_BYTES &&
-		       sizeof(((struct tipme_life_exec *)0)->args) == TIPME_LIFE_ARGS_BYTES &&
-		       sizeof(((struct tipme_life_exec *)0)->env) == TIPME_LIFE_ENV_BYTES,
-	       "texts of programs are unpacked");
-
-/* Texts that lie one after the other, each to its place. Returns 0 where they do not fit. */
-static int life_unpack(struct tipme_life_exec *e, const void *data, size_t len)
-{
-	const struct tipme_life *l = data;
-	const char *text = (const char *)(l + 1);
-
-	if (l->exe_len > sizeof(e->exe) || l->args_len > sizeof(e->args) ||
-	    l->env_len > sizeof(e->env) || len < sizeof(*l) + l->exe_len + l->args_len + l->env_len)
-		return 0;
-	e->head = *l;
-	memcpy(e->exe, text, l->exe_len);
-	memcpy(e->args, text + l->exe_len, l->args_len);
-	memcpy(e->env, text + l->exe_len + l->args_len, l->env_len);
-	return 1;
-}
-
-static int life_taken(void *arg, void *data, size_t len)
-{
-	struct bpf_source *src = arg;
-	const struct tipme_life *life = data;
-
-	if (len < sizeof(*life) || !src->taker)
-		return 0;
-	if (life->kind != TIPME_LIFE_EXEC)
-		return src->taker->fn(src->taker->arg, life);
-	return life_unpack(&src->exec, data, len) ? src->taker->fn(src->taker->arg, &src->exec.head)
-						  : 0;
-}
-
-void tipme_bpf_lives_open(struct bpf_source *src)
-{
-	src->lives =
-		ring_buffer__new(bpf_map__fd(src->skel->maps.tipme_lives), life_taken, src, NULL);
-	if (!src->lives)
-		src->base.classes_able &= ~(1U << TIPME_CLASS_IDENTITY);
-}
-
-int tipme_bpf_lives_fd(struct tipme_kernel_source *base)
-{
-	return bpf_of(base)->lives ? ring_buffer__epoll_fd(bpf_of(base)->lives) : -1;
-}
-
-int tipme_bpf_lives_take(struct tipme_kernel_source *base,
-			 int (*fn)(void *arg, const struct tipme_life *life), void *arg)
-{
-	struct bpf_source *src = bpf_of(base);
-	struct life_taker taker = { fn, arg };
-	int n;
-
-	if (!src->lives)
-		return 0;
-	src->taker = &taker;
-	n = ring_buffer__consume(src->lives);
-	src->taker = NULL;
-	return n;
-}
 
 struct tipme_kernel_tables tipme_bpf_tables_of(const struct bpf_source *src)
 {
