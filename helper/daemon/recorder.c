@@ -252,8 +252,7 @@ static void privileges_prepare(struct tipmed_recorder *r)
 	tipmed_oom_spare(&r->limits);
 	tipmed_priority_raise(&r->limits);
 	tipmed_realtime_allow(&r->limits);
-	tipmed_memory_lock(&r->limits);
-	tipmed_seldom_let_go();
+	tipmed_programs_settle(tipmed_memory_lock(&r->limits));
 	tipmed_snapshot_give_back(&r->server.snap);
 	tipmed_pictures_give_back(r->pictures);
 	hotkey_prepare(r);

@@ -213,19 +213,22 @@ void tipmed_privileges_tell(struct tipmed_limits *limits)
 
 /*
  * Without the capability a lock of future memory makes allocations fail at the limit: rather be
- * swapped out than fall.
+ * swapped out than fall. Tables and stacks are made for the most that there may be: of them only
+ * what is used is taken.
  */
-void tipmed_memory_lock(struct tipmed_limits *limits)
+bool tipmed_memory_lock(struct tipmed_limits *limits)
 {
 	/* What loading took (the types of a whole kernel) is not needed any more. */
 	malloc_trim(0);
 	if (capng_have_capability(CAPNG_EFFECTIVE, CAP_IPC_LOCK) != 1)
-		return;
-	if (mlockall(MCL_CURRENT | MCL_FUTURE))
-		tipmed_limit_add(
-			limits,
-			"not locked in memory (%s): the recorder may be swapped out under the load that it records",
-			strerror(errno));
+		return false;
+	if (!mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT))
+		return true;
+	tipmed_limit_add(
+		limits,
+		"not locked in memory (%s): the recorder may be swapped out under the load that it records",
+		strerror(errno));
+	return false;
 }
 
 static int write_text(const char *path, const char *text)

@@ -50,9 +50,10 @@ void tipmed_privileges_tell(struct tipmed_limits *limits);
 
 /*
  * Makes the process hard to stop: locked in memory, spared by the OOM killer, ahead of ordinary
- * threads, allowed to be real-time. What is refused is said.
+ * threads, allowed to be real-time. What is refused is said. Memory is locked as it is used; the
+ * answer is whether it is.
  */
-void tipmed_memory_lock(struct tipmed_limits *limits);
+bool tipmed_memory_lock(struct tipmed_limits *limits);
 void tipmed_oom_spare(struct tipmed_limits *limits);
 void tipmed_priority_raise(struct tipmed_limits *limits);
 void tipmed_realtime_allow(struct tipmed_limits *limits);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What is locked with all the rest, and used at the start alone: it need not stay in memory. It is
- * read from its file again where somebody wants it after all.
+ * Memory stays once it was used. Of programs and libraries more is wanted: what may run under the
+ * load that is recorded, whether it ran before or not. What is used at the start alone need not
+ * stay: it is read from its file again where somebody wants it after all.
  */
 #include "config.h"
 
@@ -32,6 +33,11 @@ static int is_seldom(const char *path)
 	return 0;
 }
 
+struct settling {
+	uintptr_t page;
+	bool locked;
+};
+
 /* Whole pages only. They must be a file's, and never written. */
 static void let_go(uintptr_t from, uintptr_t to, uintptr_t page)
 {
@@ -43,29 +49,34 @@ static void let_go(uintptr_t from, uintptr_t to, uintptr_t page)
 	madvise((void *)from, to - from, MADV_DONTNEED);
 }
 
-static int library_let_go(struct dl_phdr_info *info, size_t size, void *arg)
+static int library_settle(struct dl_phdr_info *info, size_t size, void *arg)
 {
-	uintptr_t page = *(uintptr_t *)arg;
+	const struct settling *s = arg;
+	int seldom = is_seldom(info->dlpi_name);
 
-	if (!is_seldom(info->dlpi_name))
-		return 0;
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-		uintptr_t at = info->dlpi_addr + p->p_vaddr;
+		uintptr_t from = (info->dlpi_addr + p->p_vaddr) & -s->page;
+		uintptr_t to = info->dlpi_addr + p->p_vaddr + p->p_memsz;
 
-		if (p->p_type == PT_LOAD && !(p->p_flags & PF_W))
-			let_go(at & -page, (at + p->p_memsz + page - 1) & -page, page);
+		if (p->p_type != PT_LOAD)
+			continue;
+		if (seldom && !(p->p_flags & PF_W))
+			let_go(from, (to + s->page - 1) & -s->page, s->page);
+		else if (!seldom && s->locked)
+			mlock((void *)from, to - from); /* refused: it stays as it is used */
 	}
 	return 0;
 }
 
-void tipmed_seldom_let_go(void)
+void tipmed_programs_settle(bool locked)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	struct settling settling = { page, locked };
 	const void *from;
 	size_t bytes;
 
-	dl_iterate_phdr(library_let_go, &page);
+	dl_iterate_phdr(library_settle, &settling);
 	for (unsigned int i = 0; (from = tipme_kernel_source_image(i, &bytes)); i++)
 		let_go((uintptr_t)from, (uintptr_t)from + bytes, page);
 }

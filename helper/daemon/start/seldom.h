@@ -2,7 +2,12 @@
 #ifndef TIPMED_SELDOM_H
 #define TIPMED_SELDOM_H
 
-/* To be called when all is locked: gives back what only the start has used. */
-void tipmed_seldom_let_go(void);
+#include <stdbool.h>
+
+/*
+ * To be called after tipmed_memory_lock(), with its answer: takes what will run into memory, and
+ * gives back what only the start has used.
+ */
+void tipmed_programs_settle(bool locked);
 
 #endif

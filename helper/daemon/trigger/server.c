@@ -18,6 +18,7 @@
 #define PAUSE_MS 20
 
 #define STACK_BYTES (256 << 10)
+#define STACK_SPARE_BYTES (32 << 10) /* what threads have of it for themselves, and calls */
 
 void tipmed_server_watch(struct tipmed_server *server, int fd, uint32_t what)
 {
@@ -59,11 +60,21 @@ static void dispatch(struct tipmed_server *server, uint32_t what)
 		tipmed_verbs_on_peer(server, &server->peer[what]);
 }
 
+/* Memory is locked as it is used: who may not wait for memory uses its stack at once. */
+static __attribute__((noinline)) void stack_ready(void)
+{
+	volatile char room[STACK_BYTES - STACK_SPARE_BYTES];
+
+	for (size_t i = 0; i < sizeof(room); i += 1024)
+		room[i] = 0;
+}
+
 static void *server_run(void *arg)
 {
 	struct tipmed_server *server = arg;
 	struct epoll_event events[EVENTS_AT_ONCE];
 
+	stack_ready();
 	server->realtime_error = tipmed_realtime_enter();
 	while (!server->quitting || server->snap.phase != TIPMED_IDLE) {
 		/* Each 10 seconds at least: rings of servers that are gone are given up. */
