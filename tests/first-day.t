@@ -52,8 +52,8 @@ chmod 0755, "$public/bin/systemctl";
 my $installed = $ALL && install();
 my $program   = $installed ? "$installed/bin/tipme" : "$public/helper/cli/tipme";
 my @user      = (
-	'setpriv', '--clear-groups', "--reuid=$nobody", "--regid=$group", 'env',
-	$installed ? (map { ('-u', $_) } qw(TIPME_BUILDDIR TIPME_SRCDIR PERL5LIB)) : (),
+	'setpriv', '--clear-groups', "--reuid=$nobody", "--regid=$group", 'env', '-u', 'PERL5LIB',
+	$installed ? (map { ('-u', $_) } qw(TIPME_BUILDDIR TIPME_SRCDIR)) : (),
 	"HOME=$home",     "XDG_RUNTIME_DIR=$home", "PATH=$public/bin:$ENV{PATH}", 'TZ=UTC',
 	'LC_ALL=C.UTF-8', $installed ? () : ("TIPME_BUILDDIR=$public", "TIPME_SRCDIR=$public")
 );
