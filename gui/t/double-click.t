@@ -38,9 +38,7 @@ my @as = $> ? () : ('setpriv', "--reuid=$uid", "--regid=$gid", '--clear-groups')
 
 # As `make install` lays them out; `tipme` is where programs are.
 my $data = $x->dir . '/.local/share';
-make_path("$data/applications", "$data/mime/packages", "$public/gui");
-copy("$BUILD/gui/tipme-gui", "$public/gui/tipme-gui") && chmod 0755, "$public/gui/tipme-gui"
-	or die "tipme-gui: $!\n";
+make_path("$data/applications", "$data/mime/packages");
 copy("$SRC/gui/data/$ID.desktop", "$data/applications/$ID.desktop")
 	&& copy("$SRC/gui/data/$ID.xml", "$data/mime/packages/$ID.xml")
 	or die "$ID: $!\n";
