@@ -236,6 +236,25 @@ static void print_lost(struct json_object *lost)
 	print_losses(lost, true, _(" records, which are there without it"));
 }
 
+/*
+ * Calls of the recorder's programs that the kernel left out, by program, and how many of all of
+ * them may have been worth a record.
+ */
+static void print_missed(struct json_object *by, struct json_object *lost)
+{
+	const char *between = "";
+
+	if (!by || !json_object_object_length(by))
+		return;
+	printf(_("left out   "));
+	json_object_object_foreach(by, program, calls)
+	{
+		printf("%s%s %s", between, program, json_object_get_string(calls));
+		between = ", ";
+	}
+	printf(_(" (calls; %.0f of them may have made a record)\n"), number_of(lost, "missed"));
+}
+
 static void print_x_servers(struct json_object *list)
 {
 	if (!length_of(list))
@@ -343,6 +362,7 @@ static void print_status(struct json_object *status)
 	       number_of(status, "rate"));
 	print_coverage(status);
 	print_lost(part_of(status, "lost"));
+	print_missed(part_of(status, "missed_by"), part_of(status, "lost"));
 	print_classes(part_of(status, "classes"));
 	print_own_share(status);
 	struct json_object *identity = part_of(status, "identity");

@@ -113,10 +113,17 @@ static int bpf_open_beside(struct tipme_kernel_source **out, const struct tipme_
 	return open_for(out, &small, classes, why, why_len);
 }
 
-static uint64_t missed(const struct bpf_source *src)
+static void add_missed(struct tipme_kernel_stats *stats, const char *program, uint64_t calls)
+{
+	stats->lost.missed += calls;
+	if (calls && stats->missed_count < TIPME_KERNEL_MISSED)
+		stats->missed[stats->missed_count++] =
+			(struct tipme_kernel_missed){ program, calls };
+}
+
+static void count_missed(const struct bpf_source *src, struct tipme_kernel_stats *stats)
 {
 	struct bpf_program *prog;
-	uint64_t sum = 0;
 
 	bpf_object__for_each_program(prog, src->skel->obj)
 	{
@@ -125,9 +132,8 @@ static uint64_t missed(const struct bpf_source *src)
 		int fd = bpf_program__fd(prog);
 
 		if (fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &len))
-			sum += info.recursion_misses;
+			add_missed(stats, bpf_program__name(prog), info.recursion_misses);
 	}
-	return sum;
 }
 
 static int bpf_stats(struct tipme_kernel_source *base, struct tipme_kernel_stats *stats)
@@ -146,8 +152,8 @@ static int bpf_stats(struct tipme_kernel_source *base, struct tipme_kernel_stats
 		.subbufs = tipme_pool_subs(v),
 		.subbuf_bytes = v->subbuf_bytes,
 		.programs = src->programs + src->link_count,
-		.lost.missed = missed(src),
 	};
+	count_missed(src, stats);
 	tipme_bpf_measure_look(src);
 	stats->measured_ns = src->measured_ns;
 	stats->measuring = src->measure_fd >= 0;

@@ -117,6 +117,9 @@ static int pair_stats(struct tipme_kernel_source *base, struct tipme_kernel_stat
 	stats->lost.pool += more.lost.pool;
 	stats->lost.nested += more.lost.nested;
 	stats->lost.missed += more.lost.missed;
+	for (unsigned int i = 0; i < more.missed_count && stats->missed_count < TIPME_KERNEL_MISSED;
+	     i++)
+		stats->missed[stats->missed_count++] = more.missed[i];
 	stats->lost.stack_table += more.lost.stack_table;
 	stats->lost.lives += more.lost.lives;
 	stats->pool_bytes += more.pool_bytes;

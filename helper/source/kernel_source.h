@@ -177,17 +177,32 @@ struct tipme_record_cost {
 struct tipme_kernel_lost {
 	uint64_t pool; /* no sub-buffer was free */
 	uint64_t nested; /* writers kept overtaking each other */
-	uint64_t missed; /* a tracing program was busy already: the kernel did not run it */
+	uint64_t
+		missed; /* a tracing program was busy already: the kernel did not run it for this */
 	uint64_t stack_table; /* no room for another stack: records with stack_id 0 */
 	uint64_t sleep_table; /* two threads met in the table of sleeps: records with stack_id 0 */
 	/* what became of a process was not told: its arguments or its end are not known */
 	uint64_t lives;
 };
 
+/*
+ * Calls of one program that the kernel left out, since it was running on that CPU already. Some may
+ * have made no record: lost.missed counts the others.
+ */
+#define TIPME_KERNEL_MISSED 16
+
+struct tipme_kernel_missed {
+	const char *program; /* as long as the source is open */
+	uint64_t calls;
+};
+
 struct tipme_kernel_stats {
 	uint64_t start_ns; /* when the last program was attached */
 	uint64_t records;
 	struct tipme_kernel_lost lost;
+	/* of each program that has any, as far as there is room */
+	struct tipme_kernel_missed missed[TIPME_KERNEL_MISSED];
+	unsigned int missed_count;
 	uint64_t pool_bytes;
 	uint64_t map_bytes; /* pool and all tables */
 	unsigned int cpus; /* possible CPUs: as many coverages */

@@ -53,6 +53,15 @@ static void add_coverage(struct tipme_text *text, const struct tipme_kernel_cove
 	tipme_text_add(text, "]");
 }
 
+static void add_missed(struct tipme_text *text, const struct tipme_kernel_stats *stats)
+{
+	tipme_text_add(text, ", \"missed_by\": {");
+	for (unsigned int i = 0; i < stats->missed_count; i++)
+		tipme_text_add(text, "%s\"%s\": %llu", i ? ", " : "", stats->missed[i].program,
+			       (unsigned long long)stats->missed[i].calls);
+	tipme_text_add(text, "}");
+}
+
 static void add_kernel(struct tipme_text *text, struct tipmed_server *server)
 {
 	static struct tipme_kernel_coverage cov[CPUS_SHOWN];
@@ -75,6 +84,7 @@ static void add_kernel(struct tipme_text *text, struct tipmed_server *server)
 		(unsigned long long)lost->pool, (unsigned long long)lost->nested,
 		(unsigned long long)lost->missed, (unsigned long long)lost->stack_table,
 		(unsigned long long)lost->sleep_table, (unsigned long long)lost->lives);
+	add_missed(text, &now.stats);
 	tipme_text_add(
 		text,
 		", \"memory\": {\"pool_bytes\": %llu, \"kernel_bytes\": %llu, \"copy_bytes\": %zu, \"resident_bytes\": %llu}",
