@@ -3,6 +3,7 @@
  * Interrupts and softirqs: their time for the switch records, who raised a softirq, and records of
  * those that last.
  */
+#include "spins.bpf.h"
 
 __u64 tipme_irq_min_ns; /* set while recording: 0: no records of long interrupts */
 
@@ -53,7 +54,10 @@ static __always_inline int tipme_irq_leave(__u32 kind, __u32 number)
 	if (!c || !c->irq_depth)
 		return 0;
 	tipme_irq_charge(c);
-	if (!--c->irq_depth && tipme_irq_is_long(c->irq_ns - c->irq_before_ns))
+	if (--c->irq_depth)
+		return 0;
+	tipme_spins_over(c, c->irq_begin_ns);
+	if (tipme_irq_is_long(c->irq_ns - c->irq_before_ns))
 		tipme_irq_put(c->irq_begin_ns, c->irq_ns - c->irq_before_ns, number, kind,
 			      TIPME_CONTEXT_HARDIRQ);
 	return 0;
@@ -101,6 +105,7 @@ int BPF_PROG(tipme_softirq_exit, unsigned int vec)
 	if (!c || !c->softirq_depth)
 		return 0;
 	tipme_irq_charge(c);
+	tipme_spins_over(c, c->softirq_begin_ns);
 	if (tipme_irq_is_long(c->softirq_ns - c->softirq_before_ns))
 		tipme_irq_put(c->softirq_begin_ns, c->softirq_ns - c->softirq_before_ns, vec,
 			      TIPME_IRQ_KIND_SOFTIRQ, tipme_softirq_context(c));

@@ -113,8 +113,6 @@ int BPF_PROG(tipme_io_complete, struct request *rq, __u8 error, unsigned int byt
 #define TIPME_LCB_PERCPU 16
 #define TIPME_LCB_MUTEX 32
 
-__u64 tipme_spin_min_ns; /* 0: no records of spinning locks */
-
 static __always_inline __u8 tipme_lock_kind(__u32 flags)
 {
 	if (flags & TIPME_LCB_MUTEX)
@@ -162,42 +160,18 @@ static __noinline int tipme_lock_put(__u64 ts_ns, __u64 lock, __u32 owner_tid, _
 	return tipme_record_end(c, (void *)r, false, gen);
 }
 
-/*
- * Who spins stays on its CPU, and only interrupts come in between: a few places a CPU, used as a
- * stack. If a place is overwritten by mistake, a record of a short wait is missing, no more.
- */
-static __always_inline void tipme_spin_begin(__u64 lock)
+/* It was spun for, and is told if that was long. */
+static __noinline int tipme_spin_end(struct tipme_kernel_cpu *c, __u64 lock, __u32 place)
 {
-	struct tipme_kernel_cpu *c = tipme_this_cpu();
-	__u32 i;
+	__u64 begin_ns = c->spin[place % TIPME_SPINS].begin_ns;
 
-	if (!c)
-		return;
-	i = c->spins++ % TIPME_SPINS;
-	c->spin[i].lock = lock;
-	c->spin[i].begin_ns = bpf_ktime_get_ns();
-}
-
-/* Whether this was the end of a spin, which is then told if it was long. */
-static __always_inline bool tipme_spin_end(__u64 lock)
-{
-	struct tipme_kernel_cpu *c = tipme_this_cpu();
-	__u64 begin_ns;
-	__u32 i;
-
-	if (!c || !c->spins)
-		return false;
-	i = (c->spins - 1) % TIPME_SPINS;
-	if (c->spin[i].lock != lock)
-		return false;
-	begin_ns = c->spin[i].begin_ns;
-	c->spin[i].lock = 0;
-	c->spins--;
-	if (tipme_spin_min_ns && bpf_ktime_get_ns() - begin_ns >= tipme_spin_min_ns) {
+	c->spin[place % TIPME_SPINS].lock = 0;
+	c->spins = place;
+	if (tipme_spin_min_ns && tipme_spin_is_long(begin_ns)) {
 		tipme_lock_put(begin_ns, lock, 0, TIPME_LOCK_KIND_SPIN << 8 | TIPME_PHASE_BEGIN, 0);
 		tipme_lock_put(0, lock, 0, TIPME_LOCK_KIND_SPIN << 8 | TIPME_PHASE_END, 0);
 	}
-	return true;
+	return 0;
 }
 
 /* A mutex is first spun for, and then begins a second time: two begins and one end are one wait. */
@@ -212,11 +186,22 @@ int BPF_PROG(tipme_lock_begin, void *lock, unsigned int flags)
 			      tipme_lock_kind(flags) << 8 | TIPME_PHASE_BEGIN, 0);
 }
 
+/* In an interrupt only spins end: one without a place is one whose begin went unseen. */
 SEC("tp_btf/contention_end")
 int BPF_PROG(tipme_lock_end, void *lock, int ret)
 {
-	if (tipme_spin_end((__u64)lock))
+	struct tipme_kernel_cpu *c = tipme_this_cpu();
+	__u32 place;
+
+	if (!c)
 		return 0;
+	place = tipme_spin_find(c, (__u64)lock);
+	if (place != TIPME_SPIN_NONE)
+		return tipme_spin_end(c, (__u64)lock, place);
+	if (tipme_lock_is_interrupt(c)) {
+		tipme_spin_unseen(c->irq_depth ? c->irq_begin_ns : c->softirq_begin_ns);
+		return 0;
+	}
 	return tipme_lock_put(0, (__u64)lock, 0, TIPME_LOCK_KIND_UNKNOWN << 8 | TIPME_PHASE_END,
 			      ret < 0 ? -ret : 0);
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/sysinfo.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -287,6 +288,7 @@ static int set_sizes(struct bpf_source *src)
 	struct kernel_source_bpf *skel = src->skel;
 	const struct tipme_pool_view *v = &src->base.view;
 	uint32_t cells = power_of_two_from(tipme_pool_subs_most(v));
+	struct utsname u;
 	int err;
 
 	skel->rodata->tipme_pool_slots =
@@ -302,6 +304,7 @@ static int set_sizes(struct bpf_source *src)
 	skel->rodata->tipme_stack_mask = src->opt.stack_entries - 1;
 	skel->rodata->tipme_stack_base = src->beside ? TIPME_STACKS_BESIDE : 0;
 	known_code_find((void *)&skel->rodata->tipme_known_code);
+	skel->rodata->tipme_realtime = !uname(&u) && strstr(u.version, "PREEMPT_RT");
 	skel->rodata->tipme_known_checked = src->opt.stacks_checked;
 	skel->rodata->tipme_stack_min_ns = (uint64_t)src->opt.stack_min_us * 1000;
 	skel->rodata->tipme_stack_keep_ns = ((uint64_t)src->opt.window_s * 2 + 60) * 1000000000;

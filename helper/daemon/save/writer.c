@@ -301,7 +301,8 @@ static void lost_in_window(const struct tipmed_writer *w, struct tipmed_manifest
 	m->lost = (struct tipme_kernel_lost){
 		.pool = stats.lost.pool - before.pool,
 		.nested = stats.lost.nested - before.nested,
-		.missed = stats.lost.missed - before.missed,
+		/* A call that was left out may turn out later to have been worth no record. */
+		.missed = stats.lost.missed > before.missed ? stats.lost.missed - before.missed : 0,
 		.stack_table = stats.lost.stack_table - before.stack_table,
 		.sleep_table = stats.lost.sleep_table - before.sleep_table,
 		.lives = stats.lost.lives - before.lives,
