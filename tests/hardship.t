@@ -14,10 +14,12 @@ use List::Util       qw(first);
 use POSIX            ();
 use Test::More;
 use Time::HiRes qw(sleep);
-use lib "$ENV{TIPME_SRCDIR}/helper/demo", "$ENV{TIPME_SRCDIR}/tests/lib",
+use lib "$ENV{TIPME_SRCDIR}/helper/demo", "$ENV{TIPME_SRCDIR}/helper/test/lib",
+	"$ENV{TIPME_SRCDIR}/tests/lib",
 	"$ENV{TIPME_BUILDDIR}/abi/generated", "$ENV{TIPME_SRCDIR}/abi/generated";
 use Tipme::Drawn     qw(in_turn);
 use Tipme::ExactPath qw(exact_path);
+use Tipme::LeftOut   qw(calls_left_out wrongly_left_out);
 use Tipme::Stage;
 
 plan skip_all => 'not root: recording the whole machine needs it' if $>;
@@ -136,7 +138,7 @@ sub memory_group {
 	# Where the controller is not mounted, this is an ordinary folder, in which any file could be
 	# made.
 	if (!-e "$dir/$limit") { rmdir $dir; return }
-	my $pid   = Cpanel::JSON::XS->new->decode(scalar qx{"$stage->{tipme}" status --json})->{pid};
+	my $pid   = status()->{pid};
 	my $leave = sub {
 		put("$root/cgroup.procs", $pid);
 		for (1 .. 50) { last if rmdir $dir; sleep 0.1 }
@@ -154,6 +156,8 @@ sub memory_group {
 		}
 	};
 }
+
+sub status { return Cpanel::JSON::XS->new->decode(scalar qx{"$stage->{tipme}" status --json}) }
 
 # The first of these folders that is not in memory.
 sub on_disk {
@@ -209,11 +213,15 @@ sub whole {
 		Cpanel::JSON::XS->new->decode(<$h>);
 	};
 	my ($kernel) = grep { $_->{file} eq 'kernel.rec' } @{ $m->{sources} };
-	my @records = grep { !/_table$/ && !($may_cut && /^cut$/) } keys %{ $kernel->{lost} };
+	my @records = grep { !/^(?:\w+_table|missed)$/ && !($may_cut && /^cut$/) }
+		keys %{ $kernel->{lost} };
 	is_deeply(
 		{ map { $_ => $kernel->{lost}{$_} } grep { $kernel->{lost}{$_} } @records }, {},
 		'no record was lost'
 	);
+	my $status = status();
+	note "missed $kernel->{lost}{missed}; left out since the start: ", calls_left_out($status);
+	is_deeply([ wrongly_left_out($status) ], [], 'no call of a program is missing');
 	is(
 		@{ $kernel->{coverage} }, scalar(() = slurp('/proc/stat') =~ /^cpu\d/mg),
 		'every CPU is in it'
