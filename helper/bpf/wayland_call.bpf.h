@@ -106,21 +106,36 @@ struct tipme_wayland_ring {
 
 TIPME_MAP(tipme_wayland_ring, sizeof(struct tipme_wayland_ring), 1);
 
-/* One path for the verifier. */
-static __always_inline bool tipme_wayland_is(const char *name, const char *wanted, int len)
+/* Eight bytes of WANTED from FROM on as one word, without those from LEN on. */
+static __always_inline __u64 tipme_wayland_word(const char *wanted, int from, int len)
 {
-	bool same = true;
+	__u64 word = 0;
 
-	for (int i = 0; i < len; i++)
-		same &= name[i] == wanted[i];
-	return same;
+	for (int i = from; i < len && i < from + 8; i++)
+		word |= (__u64)(__u8)wanted[i] << (i - from) * 8;
+	return word;
+}
+
+/*
+ * Word by word: newer compilers make a branch of each byte that is compared, and the verifier
+ * follows them all. The words of WANTED are constants.
+ */
+static __always_inline bool tipme_wayland_is(const __u64 *name, const char *wanted, int len)
+{
+	for (int at = 0; at < len; at += 8) {
+		__u64 before_len = len - at < 8 ? (1ULL << (len - at) * 8) - 1 : ~0ULL;
+
+		if ((name[at / 8] & before_len) != tipme_wayland_word(wanted, at, len))
+			return false;
+	}
+	return true;
 }
 
 /* With its NUL, or only what a name begins with. */
 #define TIPME_WAYLAND_IS(name, wanted) tipme_wayland_is(name, wanted, sizeof(wanted))
 #define TIPME_WAYLAND_BEGINS(name, wanted) tipme_wayland_is(name, wanted, sizeof(wanted) - 1)
 
-static __always_inline enum tipme_wayland_class tipme_wayland_named(const char *name)
+static __always_inline enum tipme_wayland_class tipme_wayland_named(const __u64 *name)
 {
 	if (TIPME_WAYLAND_IS(name, "wl_surface"))
 		return TIPME_WAYLAND_SURFACE;
@@ -191,7 +206,7 @@ static __always_inline __u64 tipme_wayland_mix(__u64 address)
 static __always_inline enum tipme_wayland_class tipme_wayland_read_class(__u64 interface,
 									 __u64 *known, __u64 tag)
 {
-	char name[TIPME_WAYLAND_NAME] = {};
+	__u64 name[TIPME_WAYLAND_NAME / 8] = {};
 	enum tipme_wayland_class class;
 	__u64 at;
 
