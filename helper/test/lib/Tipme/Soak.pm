@@ -19,6 +19,9 @@ use constant { TRIGGER => 2, SNAPSHOT => 2 };
 use constant { HOUR_S => 3600, STOP_S => 2, FIRST_PRESSES => 60 };
 # What a leak may take in an hour without being told from what comes and goes, and at least this.
 use constant { GROWTH_KB_HOUR => 2 << 10, GROWTH_KB_LEAST => 1 << 10 };
+# A copy has room for the ring and half of it again, but for what sub-buffers that are not full
+# take. A record has 32 bytes.
+use constant { COPY_OF_RING => 1.4, RECORDS_KB => 32 };
 # What of the recorder's memory is told apart.
 my @PARTS = qw(all ring copy maps heap anon other own);
 
@@ -40,7 +43,7 @@ sub soak {
 	my $load = _load(@{ $how{load} }, $seconds + HOUR_S);
 	my $self = bless {
 		%how, d => $d, pid => $d->pid, presses => 0, stops => 0, memory => [],
-		records => [], bad => {}
+		records => [], floods => 0, bad => {}
 		},
 		__PACKAGE__;
 	# A short one has as many presses as it takes to see anything.
@@ -58,8 +61,9 @@ sub _judge {
 	my ($self, $seconds) = @_;
 	my $status = $self->{d}->status;
 	my @memory = @{ $self->{memory} };
-	note sprintf '%d s, %d presses, %d stops, %d records in episodes, %d in all',
-		$seconds, @$self{qw(presses stops)}, sum(0, @{ $self->{records} }), $status->{records};
+	note sprintf '%d s, %d presses, %d in a flood, %d stops, %d records in episodes, %d in all',
+		$seconds, @$self{qw(presses floods stops)}, sum(0, @{ $self->{records} }),
+		$status->{records};
 	for my $part (@PARTS) {
 		note "kB, $part: ", join ' ', map { $memory[ $_ * $#memory / 8 ]{$part} } 0 .. 8;
 	}
@@ -115,7 +119,7 @@ sub _press {
 		return;
 	}
 	my ($path) = reverse sort glob $self->{d}->library . '/2*';
-	my $why = eval { push @{ $self->{records} }, _whole($path); 1 } ? undef : $@;
+	my $why = eval { push @{ $self->{records} }, $self->_whole($path); 1 } ? undef : $@;
 	$self->{bad}{"press $n: $why"}++ if defined $why;
 	sleep $next - time               if $next > time;
 	return;
@@ -178,15 +182,20 @@ sub _await_end { my ($load) = @_; readline $load->{out};     close $load->{out};
 sub _end       { my ($load) = @_; kill 'KILL', $load->{pid}; close $load->{out}; return }
 
 # How many records an episode has; dies by what is wrong with it. Calls that the kernel left out are
-# judged for the whole time, by program.
+# judged for the whole time, by program. The end may be cut where a flood of records fills all that
+# a copy has room for: other parts of a soak, beside this one, are that.
 sub _whole {
-	my ($path) = @_;
-	my $lost   = (grep { $_->{file} eq 'kernel.rec' } @{ manifest($path)->{sources} })[0]{lost};
-	my @bad    = grep { $lost->{$_} } qw(pool nested torn cut lives);
+	my ($self, $path) = @_;
+	my $lost = (grep { $_->{file} eq 'kernel.rec' } @{ manifest($path)->{sources} })[0]{lost};
+	my @bad  = grep { $lost->{$_} } qw(pool nested torn lives);
 	die 'lost: ' . join(' ', map {"$_ $lost->{$_}"} @bad) . "\n" if @bad;
 	my $n  = 0;
 	my $ep = Tipme::Episode->open($path);
 	for my $s ($ep->sections) { my ($heads) = $ep->section_heads($s); $n += @$heads / 4 }
+	return $n if !$lost->{cut};
+	my $room = COPY_OF_RING * RECORDS_KB * $self->{memory}[-1]{ring};
+	die "cut: $lost->{cut} of $n records, room for $room\n" if $n < $room;
+	$self->{floods}++;
 	return $n;
 }
 
