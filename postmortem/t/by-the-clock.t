@@ -313,7 +313,7 @@ sub looks_by_the_clock {
 		->run(0, 1001.2, 1002, SERVICE, $o{done} || $o{brought} ? 'runnable' : 'sleeping')
 		if $asks && !$o{stopped};
 	my ($gap, $t) = ($o{long} // 12, $naps->(1001, $o{long} ? 1900 : 1500));
-	$t += $gap + 8;
+	$t += $gap + 2 + ($o{late} // 6);
 	# Or the service has done it, and the next look finds that.
 	$s->run(0, 1002, $t - 3, SERVICE, 'sleeping') if $o{done};
 	# Or what it brings ends a nap, over the bus, and is looked at when the next one is over.
@@ -352,6 +352,12 @@ judged(
 judged(
 	'... before a nap that is long, by one that was stopped',
 	looks_by_the_clock(stopped => 1, long => 60),
+	'stopped', 'service', 0.8, 1
+);
+# The nap that the answer ends is itself longer than one in which a look finds what was done.
+judged(
+	'... late in a long nap, by one that was stopped',
+	looks_by_the_clock(stopped => 1, long => 31, late => 60),
 	'stopped', 'service', 0.8, 1
 );
 judged(

@@ -29,9 +29,9 @@ sub new { my ($class, %o) = @_; return bless { %o, runs => {} }, $class }
 
 # run(TID, INTERVAL): the run of naps that a sleep of the thread, as TaskStates has it, belongs to,
 # as far as that sleep: { from (the first nap's begin, ns), to, last (the last one's begin), asked
-# => [ thread of another process, when ], naps (how many) }; undef: it is none. An event that comes
-# meanwhile does not end the run. What the client draws does, but for an echo of one that waits for
-# its own child.
+# => [ thread of another process, when ], naps (how many), answered (when another process ended one
+# of them last, ns; or undef) }; undef: it is none. An event that comes meanwhile does not end the
+# run. What the client draws does, but for an echo of one that waits for its own child.
 sub run {
 	my ($self, $tid, $i) = @_;
 	my $known = $self->{runs}{$tid} //= {};
@@ -56,11 +56,12 @@ sub _by_timer {
 
 sub _find {
 	my ($self, $tid, $i, $known) = @_;
-	my ($states, $last, $first, $events, $echoes, $asked, $child, $by, @of) =
+	my ($states, $last, $first, $events, $echoes, $asked, $child, $by, $answered, @of) =
 		($self->{states}, $i, undef, 0, 0);
 	while ($i && ($self->_is_nap($i) || $self->_is_answer(\$by, $i, @of))) {
 		$events = $self->_by_timer($i) ? 0 : $events + 1;
 		last if $events > $EVENTS;
+		$answered = $i->{to} if !$self->_is_nap($i) && !defined $answered;
 		($first, my $t) = ($i, $i->{from});
 		push @of, $i;
 		$asked = $self->asked($tid, $first->{real_from} // $t);
@@ -89,8 +90,8 @@ sub _find {
 	}
 	my $run = $asked
 		? {
-		from  => $first->{from}, to   => $last->{to}, last => $last->{from},
-		asked => $asked,         naps => scalar @of
+		from  => $first->{from}, to   => $last->{to}, last     => $last->{from},
+		asked => $asked,         naps => scalar @of,  answered => $answered
 		}
 		: undef;
 	$known->{ $_->{from} } = $run for @of;

@@ -171,7 +171,7 @@ sub _found_by_the_clock {
 		|| $run->{to} - $done > $FOUND_NS
 		&& ($run->{naps} == 1 || $run->{last} - $done > $LOOKED_NS)
 		|| $run->{from} < $self->_bound
-		|| $done - $self->{t} > $FOUND_NS
+		|| $done - ($run->{answered} // $self->{t}) > $FOUND_NS
 		|| $self->{jumped}{$tid};
 	my $from = $done > $lo ? $done : $lo;
 	$self->_emit(
