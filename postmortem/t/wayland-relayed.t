@@ -105,6 +105,54 @@ $s->answers(1702, 1706);
 (undef, $x) = sources($s);
 is_deeply([ map { $_->{pid} } $x->all('deliver') ], [ (CLIENT) x 4 ], 'who looks on gets no keys');
 
+# --- A program of the relay is started by a key that another client of the compositor got: nobody
+# was sent anything by way of the relay yet. Before its last picture it waits for a frame.
+sub started {
+	my (%o) = @_;
+	my ($s, $end) = (Tipme::Test::WaylandStory->new(trigger => 9000), 4000);
+	my %was = (ts_ns => 5 * MS, since_ns => 2 * MS, cpu => 1);
+	$s->builder->thread(700, 'relay', %was)->thread(
+		400, 'editor', ppid => 300, start_ns => 1002 * MS,
+		ts_ns => 1900 * MS, since_ns => 1004 * MS
+	);
+	$s->enter(1000)->run(1, 1000.25, 1001, 200, 'sleeping')->draw(1000.8)
+		->wake(1, 1000.9, 300, 200, 'tty')->run(1, 1001.1, 1003, 300, 'sleeping')->kernel(
+		1, 1002, 'fork', tid => 300, child_tid => 400, child_pid => 400,
+		child_start_ns => 1002 * MS
+	)->run(1, 1004, $end + 0.5, 400, 'sleeping');
+	my %relay = (client => 88, pid => $o{claims} // SERVER, surface => 5);
+	my $shows = sub {
+		my ($t, $callback) = @_;
+		$s->run(0, $t - 0.2, $t + 0.05, 700, 'sleeping')
+			->draw($t, 700, with => { %relay, callback => $callback }, no_done => 1);
+	};
+	# It asks what there is, and for a window.
+	$s->wake(1, $_, 700, 400, 'epoll')->run(0, $_ + 0.1, $_ + 0.2, 700, 'sleeping')
+		for $end - 900, $end - 0.8;
+	$s->wake(1, $end - 0.5, 700, 400, 'epoll');
+	$shows->($end, 31);
+	# The compositor's clock says that it may have the next one.
+	$s->wake(1, $end + 0.45, 700, 400, 'epoll')->run(0, $end + 0.5, $end + 0.6, 700, 'sleeping')
+		->wake(0, $end + 12, SERVER, 0, 'epoll', context => 'hardirq')
+		->run(0, $end + 12.05, $end + 12.2, SERVER, 'sleeping')
+		->told($end + 12.1, 'wl_done', %relay{qw(client pid)}, callback => 31, what => 'done')
+		->wake(0, $end + 12.15, 700, SERVER, 'epoll');
+	$shows->($end + 12.5, 32);
+	$s->told($end + 12.9, 'wl_done', %relay{qw(client pid)}, callback => 32, what => 'done');
+	return $s;
+}
+(undef, $x) = sources(started());
+is($x->{pid}, 700, 'a relay that was sent nothing is known by who asks for its pictures');
+is_deeply(
+	{ map { $_->{pid} => 1 } $x->all('draw') },
+	{ 400 => 1 }, '... which are of the program that asked'
+);
+my $first =
+	judged('a program is started by way of it', started(), 'app-compute', 'editor', 0.95, 1);
+ends($first, 3012.9, '... up to its last picture of the first window');
+@s = sources(started(claims => 700));
+is(scalar @s, 1, 'who connected by itself is no relay then, either');
+
 # --- Who was slow.
 judged('the client computes', story()->answers(1000, 1600), 'app-compute', 'editor', 0.98, 1);
 judged('nobody is slow', story()->answers(1000, 1003), 'none', undef);

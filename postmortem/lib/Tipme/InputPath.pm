@@ -57,10 +57,11 @@ sub _number {
 sub _start_of {
 	my ($self, $press, $own) = @_;
 	my %start = %{ $own->{start} };
-	my $x     = $press->{server};
+	my ($x) = grep { $_->{pid} == ($own->{shown_by} // 0) } $self->servers;
+	$x //= $press->{server};
 	my @drawn = grep { $_->{client} == $start{client} }
 		$x->between('draw', $start{from_ns}, $self->{trigger} + 1);
-	my $e = Tipme::Starts::made_of($press, $self, \@drawn, \%start);
+	my $e = Tipme::Starts::made_of({ %$press, server => $x }, $self, \@drawn, \%start);
 	@$e{qw(n)} = $own->{n};
 	$e->{start}{kind} = $press->{kind};
 	push @{ $self->{events} }, $e;

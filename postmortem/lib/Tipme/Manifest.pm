@@ -162,9 +162,10 @@ my $TOP = _object(
 		disk_pause_ns => \&_integer,
 		meant_ns      => \&_integer,
 		event         => _object(
-			'n!'           => \&_integer, 'ns!'   => \&_integer, 'start_ns!' => \&_integer,
-			'start_exact!' => \&_integer, dragged => \&_integer, sent_to     => \&_integer,
-			sent_by        => \&_integer, came_ns => \&_integer, usual_ns    => \&_integer,
+			'n!'           => \&_integer, 'ns!'    => \&_integer, 'start_ns!' => \&_integer,
+			'start_exact!' => \&_integer, dragged  => \&_integer, sent_to     => \&_integer,
+			sent_by        => \&_integer, shown_by => \&_integer, came_ns     => \&_integer,
+			usual_ns       => \&_integer,
 			usual_count    => \&_integer,
 			usual_where    => \&_text,
 			start          => _object(

@@ -61,13 +61,16 @@ sub _of {
 			&& $_->{deliver_ns} > $start - $SPAN_NS
 			- 20 * $NS_PER_MS
 	} $self->{path}->events;
-	return if !@before || $before[0]{server} != $x && !grep { $_->{server} == $x } @before;
+	# The press came to another client of the same server, or of the one behind which that is.
+	my %here = map { ($_ => 1) } $x, $x->enters_by;
+	return if !grep { $here{ $_->{server} } } @before;
 	my %of;
 	@before = reverse grep { ++$of{ $_->{server} } <= $PRESSES } reverse @before;
 	my $states = $self->{kernel}->states($before[0]{deliver_ns} - $NS_PER_MS, $t);
 	my ($birth) =
 		grep { $_->{kind} eq 'runnable' && $_->{how} eq 'forked' } @{ $states->intervals($pid) };
 	return if !$birth;
+
 	for my $e (reverse grep { $_->{deliver_ns} < $birth->{from} } @before) {
 		return $self->_event($x, $c, $e, $birth)
 			if $self->{caused}->had_made($e, $pid, $birth->{from});
@@ -90,7 +93,7 @@ sub _event {
 	# nothing.
 	return if !@drawn && defined $gone;
 	return made_of(
-		$e,
+		{ %$e, server => $x },
 		$self->{path},
 		\@drawn,
 		{

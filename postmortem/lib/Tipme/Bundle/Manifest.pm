@@ -119,6 +119,9 @@ sub _pinned {
 		came_ns => $sent->{sent_ns} // $e->{device_record}{kernel_ns}
 		if $sent->{guessed} || defined $sent->{sent_ns};
 	push @held, sent_by => $e->{server}{pid} if defined $sent->{sent_ns};
+	# Which server showed what started is known by the others who asked it.
+	my ($press) = grep { $e->{start} && $_->{n} == $e->{start}{by} } $self->{diagnosis}->events;
+	push @held, shown_by => $e->{server}{pid} if $press && $press->{server} != $e->{server};
 	return (
 		%brought,
 		event => {

@@ -142,6 +142,13 @@ sub _via {
 	my $s = $states->before($e->{server}{tid}, $begun);
 	$s = $states->before($e->{server}{tid}, $s->{from})
 		while $s && $s->{kind} ne 'blocked' && $s->{from} > $states->from;
+	# A server that is itself a client may have slept since, for a frame: whoever woke it then did
+	# not ask for the picture.
+	my ($handed) = $p->handed_in($i, $states);
+	my $since = $handed && $states->before(@$handed[ 0, 1 ]);
+	$since = $states->before($handed->[0], $since->{from})
+		while $since && $since->{kind} ne 'blocked' && $since->{from} > $begun;
+	return [ $tid, $ran, 0 ] if $since && $since->{kind} eq 'blocked' && $since->{from} >= $begun;
 
 	if ($s && $s->{kind} eq 'blocked' && defined $s->{wake} && $s->{to} > $e->{deliver_ns}) {
 		my ($ev, $w) = ($states->events, $s->{wake});

@@ -30,8 +30,11 @@ sub sources {
 	my ($threads, @found);
 	for my $of (grep { $_->isa('Tipme::DisplaySource::Wayland') } @others) {
 		my %sent;
-		for my $d (grep { $_->{made} && $_->{pid} && !$source{ $_->{pid} } } $of->all('deliver')) {
-			push @{ $sent{ $d->{pid} } }, $d;
+		my @made = grep { $_->{made} && $_->{pid} && !$source{ $_->{pid} } } $of->all('draw'),
+			$of->all('deliver');
+		for my $d (@made) {
+			my $l = $sent{ $d->{pid} } //= [];
+			push @$l, $d if $d->{kind};
 		}
 		for my $pid (sort { $a <=> $b } keys %sent) {
 			$threads //= Tipme::Threads->new($ep);
@@ -47,7 +50,7 @@ sub _of_client {
 	my $tid  = _woken_by($from, $of->{pid}) // $pid;
 	my $self = $class->new(
 		file   => "relayed-$pid", pid => $pid, tid => $tid, of => $of, source => 'wayland',
-		exact  => 1, name => $threads->at($tid, $sent->[0]{ts_ns})->{comm},
+		exact  => 1, name => $threads->at($tid, NEVER)->{comm},
 		sleeps => Tipme::Sleeps->new($ep),
 		own    => ($ep->manifest->{bundle} // {})->{event} // {}
 	);
@@ -103,19 +106,20 @@ sub _woken_by {
 sub _told_by_bundle {
 	my ($self, $sent) = @_;
 	my $own = $self->{own};
+	return 1 if ($own->{shown_by} // 0) == $self->{pid};
 	return 0 if !$own->{sent_by} || !grep { $_->{ts_ns} == ($own->{came_ns} // 0) } @$sent;
 	$self->{receives} = { $own->{sent_to} => 1 };
 	return 1;
 }
 
 # Does it hand on most of its presses, and had others asked it for most of its pictures? (What is
-# left is a pointer, or an edge.)
+# left is a pointer, or an edge.) Who had no press yet tells by the pictures alone.
 sub _hands_on {
 	my ($self, $sent, $to, $taken) = @_;
 	$self->_find_receivers($sent, $to);
 	my @press = grep { $PRESS{ $_->{kind} } } @$sent;
 	my $on    = grep { $self->_receiver($_, $to) } @press;
-	return 0 if !$on || $on < $MOSTLY * @press;
+	return 0 if @press ? !$on || $on < $MOSTLY * @press : !@$taken;
 	my ($asked, $before) = (0, 0);
 	for my $c (@$taken) {
 		$asked++ if $self->_asked_between($before, $c->{ts_ns});
@@ -241,6 +245,12 @@ sub _add_draws {
 				|| $asked->{$b}     <=> $asked->{$a}
 				|| $a               <=> $b
 		} grep { $asked->{$_} >= $MOSTLY * $n{$w} } keys %$asked;
+	}
+	# In a bundle it is known whose picture the answer was.
+	my $own = $self->{own};
+	if (($own->{shown_by} // 0) == $self->{pid}) {
+		my $at = $own->{answer}{damage_ns} // 0;
+		$of{ $_->{window} } = $own->{start}{client} for grep { $_->{ts_ns} == $at } @$taken;
 	}
 	for my $c (@$taken) {
 		my $pid = $of{ $c->{window} } // next;

@@ -7,6 +7,7 @@ package Tipme::DisplaySource::Wayland;
 use strict;
 use warnings;
 no warnings 'portable';    # numbers of 64 bits
+use List::Util                  qw(max min);
 use parent                      qw(Tipme::DisplaySource);
 use Tipme::DisplaySource::Edges qw(edges);
 use Tipme::KernelEvents;
@@ -140,7 +141,20 @@ sub _name_clients {
 		# A compositor in the window of another server wakes that for each picture, too, some even
 		# before they write what they have sent. Who brings the events does not get them, and of
 		# the others he counts who is woken first.
-		my @sent   = grep { defined $_->{what} } @$records;
+		my @sent = grep { defined $_->{what} } @$records;
+		if (!@sent && $claims == $self->{pid}) {
+			# Nothing was sent it yet: then it is who had asked before its pictures.
+			my @told   = $self->all('deliver');
+			my $brings = _asked_last(\@asked, \@told);
+			my @others =
+				grep { !$claimed{ $_->[1] } && 2 * ($brings->{ $_->[1] } // 0) <= @told } @asked;
+			my @gave  = grep { defined $_->{window} } @$records;
+			my $by    = _asked_last(\@others, \@gave);
+			my ($pid) = sort { $by->{$b} <=> $by->{$a} || $a <=> $b } keys %$by;
+			$pid = 0 if $pid && $by->{$pid} * 2 < @gave;
+			$_->{pid} = $own->{shown_by} // $pid // 0 for @$records;
+			next;
+		}
 		my $brings = _asked_last(\@asked, \@sent);
 		my @others = grep { 2 * ($brings->{ $_->[1] } // 0) <= @sent } @woken;
 		my $of     = _woken_first(\@others, \@sent);
@@ -346,10 +360,11 @@ sub _rests {
 	my ($self, $tid, $from, $to) = @_;
 	return 0 if !$self->{kernel} || !$self->{kernel}->has_records;
 	my $states = $self->{kernel}->states($from, $to);
+	# The states may be known for longer than that.
 	return scalar grep {
 			   $_->{kind} eq 'blocked'
 			&& !$STANDS{ $_->{state} }
-			&& $_->{to} - ($_->{from} > $from ? $_->{from} : $from) >= $REST_NS
+			&& min($_->{to}, $to) - max($_->{from}, $from) >= $REST_NS
 	} @{ $states->intervals($tid) };
 }
 
