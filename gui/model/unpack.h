@@ -7,8 +7,9 @@
 
 /*
  * The folder for the content of a file, below the user's cache: the same for the same file until
- * it changes. Its parent is made. NULL: `file` is no regular file, or the cache cannot be written.
+ * it changes. Its parent is made. NULL: `file` is no regular file, or, where *why is a sentence
+ * then, the cache cannot be written.
  */
-char *tipme_unpack_folder(const char *file);
+char *tipme_unpack_folder(const char *file, char **why);
 
 #endif

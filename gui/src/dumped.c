@@ -34,13 +34,16 @@ static int dump_episode(const TipmeDumpWish *wish, const char *folder)
 /* The content of a file that `tipme bundle` wrote; -1: it is none. */
 static int dump_file(const TipmeDumpWish *wish, const char *file)
 {
-	g_autofree char *folder = tipme_unpack_folder(file);
+	g_autofree char *why = NULL;
+	g_autofree char *folder = tipme_unpack_folder(file, &why);
 	const char *args[] = { "open", file, "-o", folder, NULL };
 	g_auto(GStrv) argv = folder ? tipme_command_argv(args) : NULL;
 	g_autofree char *said = NULL;
 
+	if (why)
+		g_printerr("tipme: gui: %s\n", why);
 	if (!folder)
-		return -1;
+		return why ? 1 : -1;
 	if (!g_file_test(folder, G_FILE_TEST_IS_DIR))
 		g_spawn_sync(NULL, argv, NULL, G_SPAWN_STDOUT_TO_DEV_NULL, NULL, NULL, NULL, &said,
 			     NULL, NULL);

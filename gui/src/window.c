@@ -187,11 +187,16 @@ static void on_unpacked(const TipmeResult *result, gpointer data)
 static gboolean open_file(Window *self, const char *file)
 {
 	const char *args[] = { "open", file, "-o", NULL, NULL };
+	g_autofree char *why = NULL;
 
 	g_free(self->unpacked);
-	args[3] = self->unpacked = tipme_unpack_folder(file);
+	args[3] = self->unpacked = tipme_unpack_folder(file, &why);
+	if (why) {
+		say(self, why);
+		settled(self);
+	}
 	if (!self->unpacked)
-		return FALSE;
+		return why != NULL;
 	if (g_file_test(self->unpacked, G_FILE_TEST_IS_DIR))
 		open_episode(self, self->unpacked, self->unpacked);
 	else
