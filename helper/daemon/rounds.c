@@ -102,12 +102,15 @@ static void pool_adapt(struct tipmed_recorder *r)
 }
 
 /* What was copied is given names when it is saved. */
-static void stacks_age(struct tipmed_recorder *r, int seen, uint64_t now_ns)
+static void old_give_up(struct tipmed_recorder *r, int seen, uint64_t now_ns)
 {
-	uint64_t keep_ns = r->opt.window_s * TIPME_NS_PER_S;
+	uint64_t window_ns = r->opt.window_s * TIPME_NS_PER_S;
+	uint64_t keep_ns = now_ns > window_ns ? now_ns - window_ns : 0, reach_ns;
 
-	if (seen > 0 && r->server.snap.phase == TIPMED_IDLE)
-		tipme_kernel_source_stacks_age(r->kernel, now_ns > keep_ns ? now_ns - keep_ns : 0);
+	if (seen <= 0 || r->server.snap.phase != TIPMED_IDLE)
+		return;
+	reach_ns = tipme_kernel_source_stacks_age(r->kernel, keep_ns);
+	tipmed_pictures_keep_from(r->pictures, reach_ns < keep_ns ? reach_ns : keep_ns);
 }
 
 /* More files with code are in use than there are numbers for. */
@@ -189,7 +192,7 @@ void tipmed_rounds_look(struct tipmed_recorder *r)
 	machine_look(r, begin_ns);
 	clocks_look(r);
 	tipmed_watch_look(r->watch, r->pictured.threads, r->pictured.took_ns);
-	stacks_age(r, n, begin_ns);
+	old_give_up(r, n, begin_ns);
 }
 
 static bool seat_changed(struct tipmed_recorder *r)

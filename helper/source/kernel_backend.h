@@ -87,7 +87,7 @@ struct tipme_kernel_backend {
 	 */
 	void (*stacks_old)(struct tipme_kernel_source *src, uint64_t before_ns);
 	/* May be NULL, unless it has several pools: see tipme_kernel_source_stacks_age(). */
-	void (*stacks_age)(struct tipme_kernel_source *src, uint64_t keep_ns);
+	uint64_t (*stacks_age)(struct tipme_kernel_source *src, uint64_t keep_ns);
 	/* May be NULL. For stacks of one frame whose name is known, but not its address. */
 	int (*named_stacks)(struct tipme_kernel_source *src,
 			    int (*fn)(void *arg, uint32_t stack_id, const char *name), void *arg);

@@ -143,10 +143,10 @@ static int pair_stacks(struct tipme_kernel_source *base,
 	return ret ? ret : tipme_kernel_source_stacks(p->second, fn, arg);
 }
 
-static void pair_stacks_age(struct tipme_kernel_source *base, uint64_t keep_ns)
+static uint64_t pair_stacks_age(struct tipme_kernel_source *base, uint64_t keep_ns)
 {
-	tipme_kernel_source_stacks_age(pair_of(base)->first, keep_ns);
 	tipme_kernel_source_stacks_age(pair_of(base)->second, keep_ns);
+	return tipme_kernel_source_stacks_age(pair_of(base)->first, keep_ns);
 }
 
 static int pair_cpus_look(struct tipme_kernel_source *base)

@@ -254,18 +254,17 @@ int tipme_kernel_source_user_stacks(struct tipme_kernel_source *src,
  */
 #define STACKS_STAY_NS 2000000000ULL
 
-void tipme_kernel_source_stacks_age(struct tipme_kernel_source *src, uint64_t keep_ns)
+uint64_t tipme_kernel_source_stacks_age(struct tipme_kernel_source *src, uint64_t keep_ns)
 {
 	uint64_t reach_ns, old_ns;
 
 	if (src->backend->stacks_age)
-		src->backend->stacks_age(src, keep_ns);
-	if (!src->backend->stacks_old)
-		return;
+		return src->backend->stacks_age(src, keep_ns);
 	reach_ns = tipme_pool_reach_ns(&src->view);
 	old_ns = reach_ns > keep_ns ? reach_ns : keep_ns;
-	if (old_ns > STACKS_STAY_NS)
+	if (src->backend->stacks_old && old_ns > STACKS_STAY_NS)
 		src->backend->stacks_old(src, old_ns - STACKS_STAY_NS);
+	return reach_ns;
 }
 
 int tipme_kernel_source_mappings(struct tipme_kernel_source *src, uint32_t pid,

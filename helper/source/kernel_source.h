@@ -417,8 +417,9 @@ int tipme_kernel_source_user_stacks(struct tipme_kernel_source *src,
  * To be called each second or so, after a picture, but not between a copy and the emission of its
  * names: stacks that were named last by overwritten records, or before `keep_ns`, make room for
  * others where there is none. Without it they stay for twice the seconds to keep, and a minute.
+ * Returns from when on all CPUs that write are covered.
  */
-void tipme_kernel_source_stacks_age(struct tipme_kernel_source *src, uint64_t keep_ns);
+uint64_t tipme_kernel_source_stacks_age(struct tipme_kernel_source *src, uint64_t keep_ns);
 
 /* What code a process has mapped. Returns the number filled, at most `max`, or -errno. */
 int tipme_kernel_source_mappings(struct tipme_kernel_source *src, uint32_t pid,

@@ -166,6 +166,52 @@ static void test_bounds(struct tipmed_pictures *p)
 	ok(find(len, 100000, TIPME_TASK_STATE_DEAD) != NULL, "all ended: their names are kept");
 }
 
+/*
+ * A picture of 100 threads that all moved, each second for so many seconds; `back_s`: as far back
+ * as somebody may ask. Returns how far back the ring goes at the end.
+ */
+static uint64_t kept_s(uint64_t seconds, uint64_t back_s, uint64_t *count)
+{
+	const uint64_t s = 1000000000;
+	uint64_t first_ns = 0, last_ns = 0, whole = 1;
+	struct tipmed_pictures *p;
+
+	if (tipmed_pictures_new(&p))
+		return 0;
+	for (uint64_t now = 100; now < 100 + seconds; now++) {
+		for (uint32_t i = 0; i < 100; i++)
+			threads[i] = thread_of(i + 1, now);
+		take(p, now * s, 100);
+		tipmed_pictures_keep_from(p, (now - back_s) * s);
+	}
+	size_t len = tipmed_pictures_copy(p, buf, count, &first_ns);
+
+	for (size_t at = 0; at < len; at += ((struct tipme_head *)(buf + at))->len8 * 8U) {
+		const struct tipme_picture *head = (void *)(buf + at);
+
+		whole = whole && (head->type != TIPME_PICTURE || head->changed == 100) &&
+			(!last_ns || head->ts_ns - last_ns <= s);
+		last_ns = head->ts_ns;
+	}
+	tipmed_pictures_free(p);
+	return whole ? (last_ns - first_ns) / s : 0;
+}
+
+static void test_memory(void)
+{
+	uint64_t few, more, all;
+	uint64_t few_s = kept_s(1000, 20, &few), more_s = kept_s(1000, 60, &more),
+		 all_s = kept_s(1000, 500, &all);
+
+	ok(few_s >= 30 && few <= 4096, "20 s are asked for: %llu s in %llu slots",
+	   (unsigned long long)few_s, (unsigned long long)few);
+	ok(more_s >= 70 && more > 4096 && more <= 8192,
+	   "60 s do not fit there: all of them in %llu slots more",
+	   (unsigned long long)(more - few));
+	ok(all_s >= 320 && all > 32000, "500 s do not fit at all: the last %llu s",
+	   (unsigned long long)all_s);
+}
+
 int main(void)
 {
 	struct tipmed_pictures *p;
@@ -178,6 +224,7 @@ int main(void)
 	test_changes(p);
 	test_affinity(p);
 	test_bounds(p);
+	test_memory();
 	free(buf);
 	tipmed_pictures_free(p);
 	return tap_end();

@@ -35,6 +35,9 @@ struct tipmed_pictures {
 	pthread_mutex_t lock;
 	union slot *ring;
 	uint64_t head; /* slots written so far */
+	uint64_t oldest; /* of these, the first that is still there */
+	uint32_t slots; /* in use, a power of two */
+	uint64_t keep_from_ns;
 	struct known *known, *next;
 	unsigned int known_count;
 	uint64_t known_ns; /* time of the last picture */
@@ -63,6 +66,7 @@ int tipmed_pictures_new(struct tipmed_pictures **pictures)
 
 	if (!p)
 		return -ENOMEM;
+	p->slots = TIPMED_PICTURE_SLOTS_FIRST;
 	p->ring = tipmed_reserve_new(tipmed_pictures_bytes());
 	p->known = tipmed_reserve_new(KNOWN_BYTES);
 	p->next = tipmed_reserve_new(KNOWN_BYTES);
@@ -131,15 +135,56 @@ static struct known *known_find(struct tipmed_pictures *p, const struct tipme_th
 	return NULL;
 }
 
+/*
+ * Of thousands of threads there is no picture each second, and what begins in the middle of one
+ * begins with the next.
+ */
+#define PICTURES_STAY_NS 10000000000ULL
+
+static union slot *slot_at(const struct tipmed_pictures *p, uint64_t index)
+{
+	return &p->ring[index % p->slots];
+}
+
+/* The first places of twice as many slots are those of before, so half of them stay where they are.
+ */
+static void ring_double(struct tipmed_pictures *p)
+{
+	uint32_t before = p->slots;
+
+	p->slots *= 2;
+	for (uint64_t i = p->oldest; i < p->head; i++)
+		if (i % p->slots != i % before)
+			*slot_at(p, i) = p->ring[i % before];
+}
+
+/* Takes more memory only for what somebody may still want. */
+static void room_make(struct tipmed_pictures *p)
+{
+	if (p->head - p->oldest < p->slots)
+		return;
+	if (p->slots < TIPMED_PICTURE_SLOTS &&
+	    slot_at(p, p->oldest)->head.ts_ns + PICTURES_STAY_NS >= p->keep_from_ns)
+		ring_double(p);
+	else
+		p->oldest++;
+}
+
 static uint64_t slot_add(struct tipmed_pictures *p, const void *rec, size_t len)
 {
-	memcpy(&p->ring[p->head % TIPMED_PICTURE_SLOTS], rec, len);
+	room_make(p);
+	memcpy(slot_at(p, p->head), rec, len);
 	return p->head++;
+}
+
+void tipmed_pictures_keep_from(struct tipmed_pictures *p, uint64_t ns)
+{
+	p->keep_from_ns = ns;
 }
 
 static bool still_written(const struct tipmed_pictures *p, uint64_t index)
 {
-	return index != NOWHERE && p->head - index <= TIPMED_PICTURE_SLOTS;
+	return index != NOWHERE && index >= p->oldest;
 }
 
 static bool thread_changed(const struct tipme_kernel_thread *a, const struct tipme_kernel_thread *b)
@@ -243,8 +288,7 @@ void tipmed_pictures_add(struct tipmed_pictures *p, const struct tipme_picture *
 	if (count < TIPMED_THREADS_MAX)
 		ended_add(p, picture->ts_ns);
 	if (still_written(p, at))
-		p->ring[at % TIPMED_PICTURE_SLOTS].picture.changed =
-			(uint32_t)(p->head - at - 1) - p->noted;
+		slot_at(p, at)->picture.changed = (uint32_t)(p->head - at - 1) - p->noted;
 	pthread_mutex_unlock(&p->lock);
 	known_swap(p, count, picture->ts_ns);
 }
@@ -286,10 +330,9 @@ size_t tipmed_pictures_copy(struct tipmed_pictures *p, void *buf, uint64_t *coun
 
 	*count = *first_ns = 0;
 	pthread_mutex_lock(&p->lock);
-	uint64_t at = p->head > TIPMED_PICTURE_SLOTS ? p->head - TIPMED_PICTURE_SLOTS : 0;
 
-	for (; at < p->head; at++) {
-		const union slot *slot = &p->ring[at % TIPMED_PICTURE_SLOTS];
+	for (uint64_t at = p->oldest; at < p->head; at++) {
+		const union slot *slot = slot_at(p, at);
 
 		if (!*first_ns && slot->head.type != TIPME_PICTURE)
 			continue;

@@ -15,6 +15,7 @@
 
 #define TIPMED_THREADS_MAX 16384U
 #define TIPMED_PICTURE_SLOTS 32768U
+#define TIPMED_PICTURE_SLOTS_FIRST 4096U
 
 struct tipmed_pictures;
 
@@ -43,6 +44,13 @@ void tipmed_pictures_add(struct tipmed_pictures *pictures, const struct tipme_pi
 
 /* Keeps a record of another kind, of at most 96 bytes, found by the thread that keeps house. */
 void tipmed_pictures_keep(struct tipmed_pictures *pictures, const void *rec, size_t len);
+
+/*
+ * Nobody will ask for pictures of before `ns`, but for the one that was valid then. While those
+ * that are kept go back to it, the ring takes no more memory; until this is said first it grows to
+ * all of its slots. Only the thread that keeps house calls it.
+ */
+void tipmed_pictures_keep_from(struct tipmed_pictures *pictures, uint64_t ns);
 
 /* An upper bound of the bytes that copy() gives. */
 size_t tipmed_pictures_bytes(void);
