@@ -65,12 +65,13 @@ static const struct {
 };
 #define KNOWN (sizeof(known) / sizeof(*known))
 
+/* Compiled while there are messages to look at; nothing where it is compiled already. */
 int tipmed_messages_table(struct tipmed_messages *m)
 {
-	regex_t *table = calloc(KNOWN, sizeof(*table));
+	regex_t *table = m->table ? NULL : calloc(KNOWN, sizeof(*table));
 
 	if (!table)
-		return -ENOMEM;
+		return m->table ? 0 : -ENOMEM;
 	for (unsigned int i = 0; i < KNOWN; i++) {
 		if (!regcomp(&table[i], known[i].pattern, REG_EXTENDED))
 			continue;
@@ -90,23 +91,26 @@ int tipmed_messages_open(struct tipmed_messages *m)
 
 	if (!err && lseek(m->fd, 0, SEEK_END) < 0)
 		err = -errno;
-	if (!err)
-		err = tipmed_messages_table(m);
 	if (err)
 		tipmed_messages_close(m);
 	return err;
 }
 
-void tipmed_messages_close(struct tipmed_messages *m)
+static void table_free(struct tipmed_messages *m)
 {
 	regex_t *table = m->table;
 
 	for (unsigned int i = 0; table && i < KNOWN; i++)
 		regfree(&table[i]);
 	free(table);
+	m->table = NULL;
+}
+
+void tipmed_messages_close(struct tipmed_messages *m)
+{
+	table_free(m);
 	if (m->fd >= 0)
 		close(m->fd);
-	m->table = NULL;
 	m->fd = -1;
 }
 
@@ -179,6 +183,8 @@ void tipmed_messages_look(struct tipmed_messages *m, uint64_t now_ns,
 {
 	static char line[LINE_MAX_BYTES + 1]; /* one thread keeps house */
 	struct tipme_kernel_message rec;
+	unsigned int severity;
+	unsigned long long us;
 
 	for (int i = 0; m->fd >= 0 && i < AT_ONCE; i++) {
 		ssize_t n = read(m->fd, line, sizeof(line) - 1);
@@ -188,11 +194,14 @@ void tipmed_messages_look(struct tipmed_messages *m, uint64_t now_ns,
 		if (n <= 0)
 			break;
 		line[n] = '\0';
-		if (!emit || !tipmed_message_known(m, line, &rec))
+		if (!emit || !text_of(line, &severity, &us) || tipmed_messages_table(m) ||
+		    !tipmed_message_known(m, line, &rec))
 			continue;
 		rec.ts_ns = between(rec.ts_ns, m->looked_ns, now_ns);
 		emit(arg, &rec, sizeof(rec));
 	}
+	/* Half a megabyte, which is wanted in few seconds of a day. */
+	table_free(m);
 	m->looked_ns = now_ns;
 	memset(line, 0, sizeof(line));
 }
