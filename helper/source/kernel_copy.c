@@ -68,7 +68,7 @@ struct tipme_kernel_seen {
  * What a copy needs at once is there from the start; what comes after it is made when it is
  * written.
  */
-#define READY_BYTES (2U << 20)
+#define READY_BYTES (1U << 20)
 
 static unsigned int slots_of(const struct tipme_pool_view *v)
 {
