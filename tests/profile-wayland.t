@@ -15,6 +15,7 @@ use lib "$ENV{TIPME_SRCDIR}/helper/test/lib", "$ENV{TIPME_SRCDIR}/helper/demo",
 	"$ENV{TIPME_SRCDIR}/tests/lib",
 	map {"$ENV{TIPME_SRCDIR}/$_"} qw(postmortem/lib abi/generated abi/lib);
 use Tipme::Profile::File;
+use Tipme::TestAgent  qw(public);
 use Tipme::TestDaemon qw(tipme);
 use Tipme::WaylandStage;
 
@@ -32,9 +33,11 @@ my $dir = tempdir(CLEANUP => 1);
 chmod 0755, $dir;
 mkdir "$dir/his", 0700;
 chown NOBODY, NOBODY, "$dir/his";
-my $stage = Tipme::WaylandStage->new;
-my $foot  = $stage->terminal('/bin/cat');
-my $press = qr/-> wl_keyboard\@\d+\.key\(.*, 1\)$/;
+# The build tree may be closed to that user.
+my $public = public($dir) . '/tipme';
+my $stage  = Tipme::WaylandStage->new;
+my $foot   = $stage->terminal('/bin/cat');
+my $press  = qr/-> wl_keyboard\@\d+\.key\(.*, 1\)$/;
 
 # Begins to count as the ordinary user; the process.
 sub collect {
@@ -46,7 +49,7 @@ sub collect {
 		POSIX::setuid(NOBODY);
 		chdir "$dir/his" or die;
 		open STDERR, '>', "$dir/his/$name.said" or die;
-		exec tipme(), qw(profile record -o), "$name.json", @args or die;
+		exec $public, qw(profile record -o), "$name.json", @args or die;
 	}
 	$stage->wait_for(sub { slurp("$dir/his/$name.said") =~ /recording to/ }, 'the collector');
 	return $pid;
