@@ -126,19 +126,27 @@ static __always_inline __u8 tipme_lock_kind(__u32 flags)
 	return flags & TIPME_LCB_RT ? TIPME_LOCK_KIND_RT_MUTEX : TIPME_LOCK_KIND_UNKNOWN;
 }
 
-/* These locks keep the task that holds them in a word whose lowest bits are flags. */
+/*
+ * These locks keep the task that holds them in a word whose lowest bits are flags. A real-time
+ * kernel has no such word in a mutex or semaphore: they are made of rt_mutexes, and tell so.
+ */
 static __always_inline __u32 tipme_lock_owner(void *lock, __u32 flags)
 {
 	struct task_struct *owner = 0;
+	struct rw_semaphore *sem = lock;
+	struct mutex *mutex = lock;
 	__u64 word = 0;
 
-	if (flags & TIPME_LCB_MUTEX)
-		word = BPF_CORE_READ((struct mutex *)lock, owner.counter) & ~7ULL;
-	else if (!(flags & (TIPME_LCB_SPIN | TIPME_LCB_PERCPU | TIPME_LCB_RT)) &&
-		 flags & (TIPME_LCB_READ | TIPME_LCB_WRITE))
-		word = BPF_CORE_READ((struct rw_semaphore *)lock, owner.counter);
-	else if (flags == TIPME_LCB_RT && bpf_core_type_exists(struct rt_mutex_base))
+	if (flags & TIPME_LCB_MUTEX) {
+		if (bpf_core_field_exists(mutex->owner))
+			word = BPF_CORE_READ(mutex, owner.counter) & ~7ULL;
+	} else if (!(flags & (TIPME_LCB_SPIN | TIPME_LCB_PERCPU | TIPME_LCB_RT)) &&
+		   flags & (TIPME_LCB_READ | TIPME_LCB_WRITE)) {
+		if (bpf_core_field_exists(sem->owner))
+			word = BPF_CORE_READ(sem, owner.counter);
+	} else if (flags == TIPME_LCB_RT && bpf_core_type_exists(struct rt_mutex_base)) {
 		word = (__u64)BPF_CORE_READ((struct rt_mutex_base *)lock, owner) & ~1ULL;
+	}
 	if (word & 1) /* a semaphore that readers hold names one that had it at some time */
 		return 0;
 	owner = (struct task_struct *)(word & ~7ULL);
