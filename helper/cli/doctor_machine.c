@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -18,6 +19,7 @@
 
 #include "doctor.h"
 #include "paths.h"
+#include "retold.h"
 #include "small_file.h"
 #include "translate.h"
 
@@ -175,8 +177,8 @@ static void look_bpf(struct doctor_session *session, struct doctor_finding *f)
 			   N_("bpf(2) is refused: %s"), strerror(err));
 }
 
-/* What the recorder that runs has said of it; NULL: nothing. */
-static const char *told_no_counters(const struct doctor_session *session)
+/* What the recorder that runs has said, in a sentence that begins so; NULL: nothing. */
+static const char *told(const struct doctor_session *session, const char *begin)
 {
 	struct json_object *limits;
 
@@ -186,10 +188,25 @@ static const char *told_no_counters(const struct doctor_session *session)
 	for (size_t i = 0; i < json_object_array_length(limits); i++) {
 		const char *text = json_object_get_string(json_object_array_get_idx(limits, i));
 
-		if (text && !strncmp(text, "no counters ", strlen("no counters ")))
+		if (text && !strncmp(text, begin, strlen(begin)))
 			return text;
 	}
 	return NULL;
+}
+
+static void look_programs(struct doctor_session *session, struct doctor_finding *f)
+{
+	const char *refused = told(session, "the kernel refuses the tracing program ");
+	char *words = refused ? tipme_retold(refused) : NULL;
+
+	if (refused)
+		doctor_say(f, DOCTOR_LIMITED, "", N_("the recorder that runs says: %s"),
+			   words ? words : refused);
+	else
+		doctor_say(f, DOCTOR_OK, "",
+			   session->exact_recorder ? N_("the kernel refuses none of them")
+						   : N_("known when a recorder runs"));
+	free(words);
 }
 
 /* The same that the recorder opens on each CPU. */
@@ -199,16 +216,16 @@ static void look_counters(struct doctor_session *session, struct doctor_finding 
 					.size = sizeof(attr),
 					.config = PERF_COUNT_SW_PAGE_FAULTS_MAJ,
 					.disabled = 1 };
-	const char *told = session->exact_recorder ? told_no_counters(session) : NULL;
-	int fd = told || session->exact_recorder ? -1
+	const char *none = session->exact_recorder ? told(session, "no counters ") : NULL;
+	int fd = none || session->exact_recorder ? -1
 						 : (int)syscall(SYS_perf_event_open, &attr, -1, 0,
 								-1, PERF_FLAG_FD_CLOEXEC);
 	int err = errno;
 
 	if (fd >= 0)
 		close(fd);
-	if (told)
-		doctor_say(f, DOCTOR_LIMITED, "", N_("the recorder that runs has %s"), told);
+	if (none)
+		doctor_say(f, DOCTOR_LIMITED, "", N_("the recorder that runs has %s"), none);
 	else if (session->exact_recorder)
 		doctor_say(f, DOCTOR_OK, "", N_("the recorder that runs has them"));
 	else if (fd >= 0)
@@ -280,6 +297,7 @@ const struct doctor_check doctor_machine_checks[] = {
 	{ "CAP_SYSLOG", false, look_syslog },
 	{ "CAP_IPC_LOCK", false, look_ipc_lock },
 	{ "CAP_SYS_NICE", false, look_nice },
+	{ "programs", false, look_programs },
 	{ "counters", false, look_counters },
 	{ "symbols", false, look_symbols },
 	{ "real-time", false, look_realtime },

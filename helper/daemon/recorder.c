@@ -133,6 +133,10 @@ static int source_open(struct tipmed_recorder *r)
 					 ? ""
 					 : "a better source was refused: ",
 				 why);
+	const char *left_out;
+
+	for (unsigned int i = 0; (left_out = tipme_kernel_source_left_out(r->kernel, i)); i++)
+		tipmed_limit_add(&r->limits, "%s", left_out);
 	if (tipme_kernel_source_kind(r->kernel) == TIPME_SOURCE_PROC_SAMPLED)
 		tipmed_limit_add(
 			&r->limits,

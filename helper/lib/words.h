@@ -124,6 +124,8 @@
 	N_("the processes of others are hidden (/proc is mounted with hidepid): who else had a CPU is not known"), \
 	N_("Wayland compositors that use {library} are not recorded: {why}: which of their keys was slow is not known"), \
 	N_("a better source was refused: {why}"), \
+	N_("the kernel refuses the tracing program {program} ({why}): class {class} is left out; TIPME_LIBBPF_DEBUG=1 shows its reasons"), \
+	N_("the kernel refuses the tracing program {program} ({why}): what belongs to it is left out; TIPME_LIBBPF_DEBUG=1 shows its reasons"), \
 	N_("sampled: threads are looked at each 20 ms; how long they ran and waited for a CPU is exact, when is known to 20 ms, and who woke them is not known"), \
 	N_("fewer seconds are kept than asked for: the ring got no more memory ({why})"), \
 	N_("no hot-key on the keyboards themselves: {why}"), \

@@ -11,6 +11,8 @@
 #include "pool.h"
 
 /* The first member of each backend's own structure. */
+#define TIPME_LEFT_OUT_MAX 4
+
 struct tipme_kernel_source {
 	const struct tipme_kernel_backend *backend; /* set by tipme_kernel_source_open() */
 	/* set by the backend's open: the copier reads it */
@@ -25,6 +27,9 @@ struct tipme_kernel_source {
 	uint32_t classes;
 	/* set by class_set(): see tipme_kernel_source_no_events() */
 	int no_events[TIPME_CLASSES];
+	/* set by the backend's open: see tipme_kernel_source_left_out() */
+	char left_out[TIPME_LEFT_OUT_MAX][200];
+	unsigned int left_out_count;
 	/* set by the backend's open: class priority has a record of each change */
 	int tells_affinity;
 	int adapted; /* of tipme_kernel_source_adapt(): it was called before */

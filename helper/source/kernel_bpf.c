@@ -21,6 +21,13 @@
 /* What libbpf says goes to stderr only for those who ask. */
 static int libbpf_say(enum libbpf_print_level level, const char *format, va_list args)
 {
+	va_list again;
+
+	if (level == LIBBPF_WARN) {
+		va_copy(again, args);
+		tipme_bpf_refusal_note(format, again);
+		va_end(again);
+	}
 	return getenv("TIPME_LIBBPF_DEBUG") ? vfprintf(stderr, format, args) : 0;
 }
 

@@ -6,6 +6,8 @@
 #ifndef TIPME_KERNEL_BPF_H
 #define TIPME_KERNEL_BPF_H
 
+#include <stdarg.h>
+
 #include <bpf/libbpf.h>
 
 #include "kernel_backend.h"
@@ -67,6 +69,7 @@ struct bpf_source {
 	/* classes that it records beside another source; 0: it stands alone, and records all */
 	uint32_t beside;
 	unsigned int programs;
+	uint64_t refused; /* parts, by the numbers of kernel_bpf_parts.c */
 	/* of classes; those of the rest are the skeleton's */
 	struct class_link links[TIPME_LINKS_MAX];
 	unsigned int link_count;
@@ -103,9 +106,6 @@ const void *tipme_bpf_image(unsigned int i, size_t *bytes);
 /* Says in words why the kernel refused a step; returns err. */
 int tipme_bpf_refused(int err, const char *step, char *why, size_t why_len);
 
-/* The class that a program belongs to, by its name; -1: it always runs. */
-int tipme_bpf_class_of(const struct bpf_program *prog);
-
 /* How many stacks of user space there is room for, if that is not given. */
 unsigned int tipme_bpf_user_entries(const struct tipme_kernel_options *opt);
 
@@ -118,6 +118,22 @@ void tipme_bpf_unmap_all(struct bpf_source *src);
 
 /* The first content of the pool; from then on we only read. */
 void tipme_bpf_pool_init(struct bpf_source *src);
+
+/* --- what programs are parts of: kernel_bpf_parts.c --- */
+
+/* The class that a program belongs to, by its name; -1: it always runs. */
+int tipme_bpf_class_of(const struct bpf_program *prog);
+
+/* Does not load what belongs to programs that were refused before. */
+void tipme_bpf_leave_out(const struct bpf_source *src);
+
+/* Each warning of libbpf goes here. */
+void tipme_bpf_refusal_note(const char *format, va_list args);
+/*
+ * After loading has failed: 1 where that was a program that can be left out; then it is, from now
+ * on, and what belongs to it, and a sentence says so.
+ */
+int tipme_bpf_refusal_take(struct bpf_source *src, int err);
 
 /* --- the pool grows: kernel_bpf_growth.c --- */
 

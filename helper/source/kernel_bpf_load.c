@@ -104,32 +104,6 @@ static int ends_in(const char *s, const char *end)
 	return n > m && !strcmp(s + n - m, end);
 }
 
-/* The class that a program belongs to, by its name; -1: it always runs. */
-int tipme_bpf_class_of(const struct bpf_program *prog)
-{
-	static const char *const prefix[TIPME_CLASSES] = {
-		[TIPME_CLASS_IO] = "tipme_io_",
-		[TIPME_CLASS_LOCK] = "tipme_lock_",
-		[TIPME_CLASS_MEMORY] = "tipme_memory_",
-		[TIPME_CLASS_SIGNAL] = "tipme_signal_",
-		[TIPME_CLASS_PRIORITY] = "tipme_priority_",
-		[TIPME_CLASS_THROTTLE] = "tipme_throttle_",
-		[TIPME_CLASS_FREQUENCY] = "tipme_frequency",
-		[TIPME_CLASS_IDLE] = "tipme_idle",
-		[TIPME_CLASS_SAMPLE] = "tipme_sample_",
-		[TIPME_CLASS_IDENTITY] = "tipme_life_",
-		[TIPME_CLASS_MIGRATE] = "tipme_migrate_",
-		[TIPME_CLASS_INPUT] = "tipme_input_",
-		[TIPME_CLASS_WAYLAND] = "tipme_wayland_",
-		[TIPME_CLASS_NETWORK] = "tipme_network_",
-	};
-
-	for (int i = 0; i < TIPME_CLASSES; i++)
-		if (prefix[i] && !strncmp(bpf_program__name(prog), prefix[i], strlen(prefix[i])))
-			return i;
-	return -1;
-}
-
 /*
  * Some kernels are built without what hooking functions takes, others refuse it for some: try it
  * with a program that does nothing.
@@ -419,21 +393,8 @@ int tipme_bpf_refused(int err, const char *step, char *why, size_t why_len)
 	return err;
 }
 
-/*
- * Programs of a class that a kernel may refuse for itself: without them all others are recorded,
- * and the class is not able.
- */
-static void leave_out(struct bpf_source *src, unsigned int which)
-{
-	struct bpf_program *prog;
-
-	bpf_object__for_each_program(prog,
-				     src->skel->obj) if (tipme_bpf_class_of(prog) == (int)which)
-		bpf_program__set_autoload(prog, false);
-}
-
 static int load_once(struct bpf_source *src, const struct btf *btf, enum count_place place,
-		     uint32_t without, char *why, size_t why_len)
+		     char *why, size_t why_len)
 {
 	int err;
 
@@ -443,9 +404,7 @@ static int load_once(struct bpf_source *src, const struct btf *btf, enum count_p
 	err = choose_programs(src, btf, place, why, why_len);
 	if (err)
 		return err;
-	for (unsigned int i = 0; i < TIPME_CLASSES; i++)
-		if (without & 1U << i)
-			leave_out(src, i);
+	tipme_bpf_leave_out(src);
 	err = set_sizes(src);
 	err = err ? err : kernel_source_bpf__load(src->skel);
 	if (src->segment_fd >= 0)
@@ -456,9 +415,6 @@ static int load_once(struct bpf_source *src, const struct btf *btf, enum count_p
 
 int tipme_bpf_load(struct bpf_source *src, char *why, size_t why_len)
 {
-	/* What verifiers of other kernels may refuse, one after the other and then both. */
-	static const uint32_t without[] = { 0, 1U << TIPME_CLASS_WAYLAND, 1U << TIPME_CLASS_NETWORK,
-					    1U << TIPME_CLASS_WAYLAND | 1U << TIPME_CLASS_NETWORK };
 	struct btf *btf = btf__load_vmlinux_btf();
 	enum count_place place;
 	int err;
@@ -470,14 +426,9 @@ int tipme_bpf_load(struct bpf_source *src, char *why, size_t why_len)
 		return -ENOTSUP;
 	}
 	place = count_place_of(btf);
-	for (size_t i = 0; i < sizeof(without) / sizeof(*without); i++) {
-		if (i)
-			kernel_source_bpf__destroy(src->skel);
-		err = load_once(src, btf, place, without[i], why, why_len);
-		/* What is refused for a right, or for memory, would be so again. */
-		if (!err || err == -EPERM || err == -ENOMEM || err == -ENOTSUP)
-			break;
-	}
+	/* One program that an old verifier refuses is not to keep us from recording all else. */
+	while ((err = load_once(src, btf, place, why, why_len)) && tipme_bpf_refusal_take(src, err))
+		kernel_source_bpf__destroy(src->skel);
 	btf__free(btf);
 	return err;
 }

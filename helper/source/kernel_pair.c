@@ -256,6 +256,8 @@ struct tipme_kernel_source *tipme_kernel_pair(struct tipme_kernel_source *first,
 	p->base.pool = first;
 	p->base.classes_able = first->classes_able | second->classes_able;
 	p->base.tells_affinity = first->tells_affinity || second->tells_affinity;
+	memcpy(p->base.left_out, second->left_out, sizeof(p->base.left_out));
+	p->base.left_out_count = second->left_out_count;
 	p->first = first;
 	p->second = second;
 	/* it is small, and stays so */

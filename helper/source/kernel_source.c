@@ -159,6 +159,11 @@ int tipme_kernel_source_open(struct tipme_kernel_source **out,
 	return err ? err : -ENOTSUP;
 }
 
+const char *tipme_kernel_source_left_out(const struct tipme_kernel_source *src, unsigned int n)
+{
+	return n < src->left_out_count ? src->left_out[n] : NULL;
+}
+
 void tipme_kernel_source_close(struct tipme_kernel_source *src)
 {
 	if (!src)

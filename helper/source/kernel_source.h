@@ -267,6 +267,10 @@ int tipme_kernel_source_open(struct tipme_kernel_source **src,
 			     const struct tipme_kernel_options *opt, char *why, size_t why_len);
 void tipme_kernel_source_close(struct tipme_kernel_source *src);
 
+/* What is left out here, since the kernel refuses it: the n-th sentence; NULL: there are no more.
+ */
+const char *tipme_kernel_source_left_out(const struct tipme_kernel_source *src, unsigned int n);
+
 enum tipme_source tipme_kernel_source_kind(const struct tipme_kernel_source *src);
 /* as the schema names it */
 const char *tipme_kernel_source_name(const struct tipme_kernel_source *src);

@@ -112,7 +112,10 @@ static void print_picture(struct tipme_kernel_source *src)
 static void print_facts(struct tipme_kernel_source *src, const struct tipme_kernel_copy *c)
 {
 	struct tipme_kernel_stats st;
+	const char *left_out;
 
+	for (unsigned int i = 0; (left_out = tipme_kernel_source_left_out(src, i)); i++)
+		printf("left_out %s\n", left_out);
 	tipme_kernel_source_stats(src, &st);
 	printf("stats records=%" PRIu64 " pool=%" PRIu64 " nested=%" PRIu64 " missed=%" PRIu64
 	       " stack_table=%" PRIu64 " sleep_table=%" PRIu64 " pool_bytes=%" PRIu64

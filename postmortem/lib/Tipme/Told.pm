@@ -77,6 +77,12 @@ my @TOLD = (
 	),
 	N__('a better source was refused: {why}'),
 	N__(
+		'the kernel refuses the tracing program {program} ({why}): class {class} is left out; TIPME_LIBBPF_DEBUG=1 shows its reasons'
+	),
+	N__(
+		'the kernel refuses the tracing program {program} ({why}): what belongs to it is left out; TIPME_LIBBPF_DEBUG=1 shows its reasons'
+	),
+	N__(
 		'sampled: threads are looked at each 20 ms; how long they ran and waited for a CPU is exact, when is known to 20 ms, and who woke them is not known'
 	),
 	N__('fewer seconds are kept than asked for: the ring got no more memory ({why})'),
