@@ -214,7 +214,8 @@ into_question();
 picture('asked');
 ok key_until('alt+y', sub { words_of(0) }), 'the question: yes, that was it'
 	or diag(tipme('diagnose'));
-like words_of(0), qr/^xterm \(pid $xterm\) answered a key press after \d+ ms, .*stopped/,
+like words_of(0),
+	qr/^xterm \(pid $xterm\) answered a key press after (?:\d+ ms|[\d.]+ s), .*stopped/,
 	'... which is the cause';
 picture('question');
 ok key_until('Escape', sub { !question() }), '... and closed';
