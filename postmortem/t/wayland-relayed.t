@@ -119,7 +119,19 @@ sub started {
 		->wake(1, 1000.9, 300, 200, 'tty')->run(1, 1001.1, 1003, 300, 'sleeping')->kernel(
 		1, 1002, 'fork', tid => 300, child_tid => 400, child_pid => 400,
 		child_start_ns => 1002 * MS
-	)->run(1, 1004, $end + 0.5, 400, 'sleeping');
+		);
+	if ($o{places}) {
+		# It waits for its window to be placed by the compositor, whom its own timer wakes.
+		$s->run(1, 1004, $end - 0.75, 400, 'sleeping')
+			->wake(0, $end - 0.58, SERVER, 0, 'epoll', context => 'hardirq')
+			->run(0, $end - 0.57, $end - 0.55, SERVER, 'sleeping')
+			->wake(0, $end - 0.56, 700, SERVER, 'epoll')
+			->run(0, $end - 0.54, $end - 0.52, 700, 'sleeping')
+			->wake(0, $end - 0.53, 400, 700, 'poll')
+			->run(1, $end - 0.525, $end + 0.5, 400, 'sleeping');
+	} else {
+		$s->run(1, 1004, $end + 0.5, 400, 'sleeping');
+	}
 	my %relay = (client => 88, pid => $o{claims} // SERVER, surface => 5);
 	my $shows = sub {
 		my ($t, $callback) = @_;
@@ -150,6 +162,11 @@ is_deeply(
 my $first =
 	judged('a program is started by way of it', started(), 'app-compute', 'editor', 0.95, 1);
 ends($first, 3012.9, '... up to its last picture of the first window');
+$first = judged(
+	'the compositor places its window', started(places => 1), 'app-compute',
+	'editor',                           0.95,                 1
+);
+ends($first, 3012.9, '... up to that');
 @s = sources(started(claims => 700));
 is(scalar @s, 1, 'who connected by itself is no relay then, either');
 

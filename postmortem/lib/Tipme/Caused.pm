@@ -288,6 +288,7 @@ sub chain {
 	return Tipme::WakeupChain->new(
 		states => $states,      threads    => $self->{kernel}->threads, reasons => $self->{reasons},
 		server => $e->{server}, server_tid => $e->{server}{tid}, server_pid => $e->{server}{pid},
+		enters_pid => $e->{server}->enters_by->{pid},
 		client_pid => ($e->{start} ? $e->{start}{by_pid} : $e->{pid}) // -1
 	);
 }

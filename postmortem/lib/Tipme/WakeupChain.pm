@@ -25,7 +25,7 @@ our $LAST  = 64;       # steps that stay single at the end when the others are s
 our $TURNS = 1;        # plain steps are done at one go; 0: each by itself, to the same result
 
 # new(states => TaskStates, threads => Threads, reasons => Reasons, server => DisplaySource,
-# server_tid, server_pid, client_pid)
+# server_tid, server_pid, client_pid, enters_pid: of the server by which the events come)
 sub new {
 	my ($class, %o) = @_;
 	return bless { %o, segments => [], waits => [] }, $class;
@@ -123,7 +123,9 @@ sub _walk {
 		return []                    if $o{unless}  && $self->_gives_up($o{unless});
 		$self->_shorten($o{shorten}) if $o{shorten} && @{ $self->{segments} } > $self->_room;
 	}
-	$self->_note_reached if !defined $o{deliver_ns};
+	# It may begin with the delivery.
+	$self->_note_reached
+		if !defined $o{deliver_ns} || !$self->{below} && $self->{t} <= $o{deliver_ns};
 	my @s = reverse @{ $self->{segments} };
 	$self->{segments} = [];
 	_check(\@s, $from, $to);
@@ -221,7 +223,7 @@ sub _note_reached {
 	my $last   = $self->{segments}[-1];
 	my $pid    = $self->{tid} ? $self->{threads}->at($self->{tid}, $self->{t})->{pid} : -1;
 	$self->{reached} =
-		   ($pid == $self->{client_pid} || $pid == $self->{server_pid})
+		   (grep { $pid == ($_ // -1) } @$self{qw(client_pid server_pid enters_pid)})
 		&& !$self->{strayed}
 		&& !($last && $last->{state} eq 'unknown') ? 1 : 0;
 }

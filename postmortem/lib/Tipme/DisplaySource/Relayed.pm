@@ -17,6 +17,7 @@ use constant NEVER => 1 << 62;
 
 my $LIFT   = 2;      # so many times more often than by chance it wakes those whom it hands an event
 my $CHANCE = 0.5;    # what is added to chance, so that one waking alone is no proof
+my $AGO_NS = 100_000_000;    # a picture is for what was asked within
 my $MOSTLY = 0.5;    # of its presses that it hands on, and of the pictures that others asked for
 my %KIND   = reverse %{ $Tipme::Record::Layout::ENUM{input_kind} };
 my %PRESS  = map { $KIND{$_} => 1 } qw(key_press button_press touch);
@@ -120,12 +121,23 @@ sub _hands_on {
 	my @press = grep { $PRESS{ $_->{kind} } } @$sent;
 	my $on    = grep { $self->_receiver($_, $to) } @press;
 	return 0 if @press ? !$on || $on < $MOSTLY * @press : !@$taken;
-	my ($asked, $before) = (0, 0);
+	my $asked = grep {@$_} $self->_asked_for($taken);
+	return $asked >= $MOSTLY * @$taken;
+}
+
+# For each of its pictures the wakings by others since the one before. Several surfaces may be for
+# one question, and a later frame, too: so where there is none, and the last is recent, the same.
+sub _asked_for {
+	my ($self, $taken) = @_;
+	my ($before, $last, @of) = (0, []);
 	for my $c (@$taken) {
-		$asked++ if $self->_asked_between($before, $c->{ts_ns});
+		my @asked = _within($self->{asks}, $before, $c->{ts_ns});
+		$last = @asked ? \@asked : []
+			if @asked || !@$last || $last->[-1][0] < $c->{ts_ns} - $AGO_NS;
+		push @of, $last;
 		$before = $c->{ts_ns};
 	}
-	return $asked >= $MOSTLY * @$taken;
+	return @of;
 }
 
 # Who is woken after events clearly more often than by chance
@@ -228,13 +240,12 @@ sub _sleeps {
 # A surface is of the client that mostly asked before its pictures: first of those that get events.
 sub _add_draws {
 	my ($self, $taken) = @_;
-	my ($before, %n, %by) = (0);
-	for my $c (@$taken) {
-		my %seen;
-		$n{ $c->{window} }++;
-		$by{ $c->{window} }{ $_->[1] }++
-			for grep { !$seen{ $_->[1] }++ } _within($self->{asks}, $before, $c->{ts_ns});
-		$before = $c->{ts_ns};
+	my @asked = $self->_asked_for($taken);
+	my (%n, %by);
+	for my $k (0 .. $#$taken) {
+		my ($w, %seen) = ($taken->[$k]{window});
+		$n{$w}++;
+		$by{$w}{ $_->[1] }++ for grep { !$seen{ $_->[1] }++ } @{ $asked[$k] };
 	}
 	my %gets = map { $_->{pid} => 1 } $self->all('deliver');
 	my %of;

@@ -16,11 +16,12 @@ use Tipme::Sleeps;
 use Tipme::Threads;
 
 my $NS_PER_MS = 1_000_000;
-my $SAME_NS   = $NS_PER_MS;          # a client with two keyboards is told twice of one key
-my $HELD_NS   = 2_000_000_000;       # an input method makes text of a key within this
-my $TURN_NS   = 5 * $NS_PER_MS;      # what was sent is written within this
-my $LATE_NS   = 100 * $NS_PER_MS;    # one that was stopped comes to what it missed within this
-my $REST_NS   = 100 * $NS_PER_MS;    # a compositor that sleeps for so long has nothing to paint
+my $SAME_NS   = $NS_PER_MS;           # a client with two keyboards is told twice of one key
+my $HELD_NS   = 2_000_000_000;        # an input method makes text of a key within this
+my $TURN_NS   = 5 * $NS_PER_MS;       # what was sent is written within this
+my $LONG_NS   = 1000 * $NS_PER_MS;    # one that is busy takes what it was asked within this
+my $LATE_NS   = 100 * $NS_PER_MS;     # one that was stopped comes to what it missed within this
+my $REST_NS   = 100 * $NS_PER_MS;     # a compositor that sleeps for so long has nothing to paint
 # so far before an event is looked when the compositor awoke for it
 my @BACK_NS = (100 * $NS_PER_MS, 10_000 * $NS_PER_MS);
 my @RECORDS = qw(wl_deliver wl_commit wl_done screen_asked screen_shown input);
@@ -143,13 +144,14 @@ sub _name_clients {
 		# the others he counts who is woken first.
 		my @sent = grep { defined $_->{what} } @$records;
 		if (!@sent && $claims == $self->{pid}) {
-			# Nothing was sent it yet: then it is who had asked before its pictures.
+			# Nothing was sent it yet: then it is who had woken the compositor before its pictures.
+			# One that is busy is woken by nobody: so it may have been long before.
 			my @told   = $self->all('deliver');
 			my $brings = _asked_last(\@asked, \@told);
 			my @others =
 				grep { !$claimed{ $_->[1] } && 2 * ($brings->{ $_->[1] } // 0) <= @told } @asked;
 			my @gave  = grep { defined $_->{window} } @$records;
-			my $by    = _asked_last(\@others, \@gave);
+			my $by    = _asked_last(\@others, \@gave, $LONG_NS);
 			my ($pid) = sort { $by->{$b} <=> $by->{$a} || $a <=> $b } keys %$by;
 			$pid = 0 if $pid && $by->{$pid} * 2 < @gave;
 			$_->{pid} = $own->{shown_by} // $pid // 0 for @$records;
@@ -200,13 +202,15 @@ sub _woken_first {
 	return \%n;
 }
 
-# { process => before how many of the records it was the last to wake the compositor, and soon }
+# { process => before how many of the records it was the last to wake the compositor, and soon, or
+# within a time }
 sub _asked_last {
-	my ($asked, $records) = @_;
-	my ($k,     %n)       = (0);
+	my ($asked, $records, $within) = @_;
+	my ($k, %n) = (0);
 	for my $r (sort { $a->{ts_ns} <=> $b->{ts_ns} } @$records) {
 		$k++ while $k < @$asked && $asked->[$k][0] < $r->{ts_ns};
-		$n{ $asked->[ $k - 1 ][1] }++ if $k && $asked->[ $k - 1 ][0] >= $r->{ts_ns} - $TURN_NS;
+		$n{ $asked->[ $k - 1 ][1] }++
+			if $k && $asked->[ $k - 1 ][0] >= $r->{ts_ns} - ($within // $TURN_NS);
 	}
 	return \%n;
 }
