@@ -34,7 +34,7 @@ chmod 0755, $dir;
 mkdir "$dir/his", 0700;
 chown NOBODY, NOBODY, "$dir/his";
 # The build tree may be closed to that user.
-my $public = public($dir) . '/tipme';
+my $public = public($dir, 'helper/profile/tipme-profile') . '/tipme';
 my $stage  = Tipme::WaylandStage->new;
 my $foot   = $stage->terminal('/bin/cat');
 my $press  = qr/-> wl_keyboard\@\d+\.key\(.*, 1\)$/;

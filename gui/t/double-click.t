@@ -32,7 +32,7 @@ for my $program (sort keys %NEEDED) {
 }
 my $d      = Tipme::TestDaemon->new;
 my $x      = Tipme::Display->new(kind => 'Xvfb');
-my $public = public($d->dir);
+my $public = public($d->dir, 'gui/tipme-gui');
 my ($uid, $gid) = Tipme::Display::ordinary();
 my @as = $> ? () : ('setpriv', "--reuid=$uid", "--regid=$gid", '--clear-groups');
 

@@ -21,7 +21,7 @@ for my $program (qw(Xvfb xdotool)) {
 }
 my $d     = Tipme::TestDaemon->new;
 my $x     = Tipme::Display->new(kind => 'Xvfb', rundir => $d->rundir);
-my $tipme = public($d->dir) . '/tipme';
+my $tipme = public($d->dir, 'gui/tipme-gui') . '/tipme';
 my ($uid, $gid) = Tipme::Display::ordinary();
 my @as = $> ? () : ('setpriv', "--reuid=$uid", "--regid=$gid", '--clear-groups');
 local @ENV{qw(HOME XDG_RUNTIME_DIR DBUS_SESSION_BUS_ADDRESS TIPME_RUNDIR TIPME_LIBRARY)} =

@@ -33,7 +33,7 @@ my $file = "$s->{work}/p.json";
 # The build tree may be closed to that user.
 my $open = tempdir(CLEANUP => 1);
 chmod 0755, $open;
-my $tipme   = public($open) . '/tipme';
+my $tipme   = public($open, 'helper/profile/tipme-profile') . '/tipme';
 my $program = "$open/client";
 copy("$ENV{TIPME_BUILDDIR}/tests/client", $program) && chmod 0755, $program
 	or die "$program: $!\n";

@@ -17,14 +17,14 @@ our @EXPORT_OK = qw(command press public start_agent);
 my ($SRC, $BUILD) =
 	map { $ENV{$_} // croak "$_ is not set: run it by make check" } qw(TIPME_SRCDIR TIPME_BUILDDIR);
 
-# public(DIR): a tree below DIR with the programs of the session, of profiles, the window and the
-# post-mortem, for everybody to run; returns its path
+# public(DIR, PROGRAM ...): a tree below DIR with the programs of the session, the post-mortem and
+# these, for everybody to run; returns its path
 sub public {
-	my ($dir) = @_;
+	my ($dir, @more) = @_;
 	my $public = "$dir/public";
 	for my $program (
 		qw(helper/agent/tipme-agent helper/agent/tipme-dialog helper/xclient/tipme-x-observer
-		helper/cli/tipme helper/profile/tipme-profile gui/tipme-gui)
+		helper/cli/tipme), @more
 		)
 	{
 		next if !-e "$BUILD/$program";
