@@ -22,6 +22,8 @@ use constant { GROWTH_KB_HOUR => 2 << 10, GROWTH_KB_LEAST => 1 << 10 };
 # A copy has room for the ring and half of it again, but for what sub-buffers that are not full
 # take. A record has 32 bytes.
 use constant { COPY_OF_RING => 1.4, RECORDS_KB => 32 };
+# So much later than it shall a copy may end that a flood cuts, but for the time of a stop.
+use constant LATE_S => 2;
 # What of the recorder's memory is told apart.
 my @PARTS = qw(all ring copy maps heap anon other own);
 
@@ -43,7 +45,7 @@ sub soak {
 	my $load = _load(@{ $how{load} }, $seconds + HOUR_S);
 	my $self = bless {
 		%how, d => $d, pid => $d->pid, presses => 0, stops => 0, memory => [],
-		records => [], floods => 0, bad => {}
+		records => [], floods => 0, longest => 0, bad => {}
 		},
 		__PACKAGE__;
 	# A short one has as many presses as it takes to see anything.
@@ -61,9 +63,9 @@ sub _judge {
 	my ($self, $seconds) = @_;
 	my $status = $self->{d}->status;
 	my @memory = @{ $self->{memory} };
-	note sprintf '%d s, %d presses, %d in a flood, %d stops, %d records in episodes, %d in all',
-		$seconds, @$self{qw(presses floods stops)}, sum(0, @{ $self->{records} }),
-		$status->{records};
+	note sprintf '%d s, %d presses, %d stops, %d records in episodes, %d in all',
+		$seconds, @$self{qw(presses stops)}, sum(0, @{ $self->{records} }), $status->{records};
+	note sprintf '%d cut by a flood, which ended after at most %.1f s', @$self{qw(floods longest)};
 	for my $part (@PARTS) {
 		note "kB, $part: ", join ' ', map { $memory[ $_ * $#memory / 8 ]{$part} } 0 .. 8;
 	}
@@ -182,11 +184,12 @@ sub _await_end { my ($load) = @_; readline $load->{out};     close $load->{out};
 sub _end       { my ($load) = @_; kill 'KILL', $load->{pid}; close $load->{out}; return }
 
 # How many records an episode has; dies by what is wrong with it. Calls that the kernel left out are
-# judged for the whole time, by program. The end may be cut where a flood of records fills all that
-# a copy has room for: other parts of a soak, beside this one, are that.
+# judged for the whole time, by program. The end may be cut where a flood of records is more than a
+# copy has room for, in the seconds that it takes: other parts of a soak, beside this one, are that.
 sub _whole {
 	my ($self, $path) = @_;
-	my $lost = (grep { $_->{file} eq 'kernel.rec' } @{ manifest($path)->{sources} })[0]{lost};
+	my $m    = manifest($path);
+	my $lost = (grep { $_->{file} eq 'kernel.rec' } @{ $m->{sources} })[0]{lost};
 	my @bad  = grep { $lost->{$_} } qw(pool nested torn lives);
 	die 'lost: ' . join(' ', map {"$_ $lost->{$_}"} @bad) . "\n" if @bad;
 	my $n  = 0;
@@ -194,7 +197,12 @@ sub _whole {
 	for my $s ($ep->sections) { my ($heads) = $ep->section_heads($s); $n += @$heads / 4 }
 	return $n if !$lost->{cut};
 	my $room = COPY_OF_RING * RECORDS_KB * $self->{memory}[-1]{ring};
-	die "cut: $lost->{cut} of $n records, room for $room\n" if $n < $room;
+	my $took = ($m->{end_ns} - $m->{trigger}{ns}) / 1e9;
+	my $last = $m->{recorder}{post_s} + LATE_S + ($self->{pressed} ? STOP_S : 0);
+	die sprintf "cut: %d records, %d are there, room for %d, ended after %.1f s\n",
+		$lost->{cut}, $n, $room, $took
+		if $n + $lost->{cut} < $room || $took > $last;
+	$self->{longest} = max($self->{longest}, $took);
 	$self->{floods}++;
 	return $n;
 }
