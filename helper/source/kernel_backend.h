@@ -10,9 +10,10 @@
 #include "kernel_source.h"
 #include "pool.h"
 
-/* The first member of each backend's own structure. */
+/* Sentences about programs that were left out, of at most 200 bytes each. */
 #define TIPME_LEFT_OUT_MAX 4
 
+/* The first member of each backend's own structure. */
 struct tipme_kernel_source {
 	const struct tipme_kernel_backend *backend; /* set by tipme_kernel_source_open() */
 	/* set by the backend's open: the copier reads it */
