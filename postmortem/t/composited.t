@@ -236,7 +236,42 @@ $s = story()->enter(1000)->run(1, 1000.25, 1001.7, CLIENT, 'sleeping')->drawn(10
 $s->wake(1, 1002.5, SERVER, COMP, 'epoll')->run(0, 1002.51, 1002.7, SERVER, 'sleeping')
 	->x(1002.52, 'x_wakeup')->x(1002.55, 'x_taken', pid => COMP, damage => 0x400001, client => 5)
 	->x(1002.69, 'x_sleep');
+my $unpainted = sub {
+	my ($s) = @_;
+	return $s->run(1, 1800, 1800.6, COMP, 'sleeping')
+		->painted(1800.5, untaken => 1, box => { x => 0, y => 0, width => 800, height => 600 });
+};
 judged('taken over, and nothing painted', $s->hotkey(2500), 'none', undef);
+# What it paints later, when the server wakes it for another window, is no answer either; what it
+# paints when its own timer wakes it is.
+for my $server (1, 0, 2) {
+	$s = story()->enter(1000)->run(1, 1000.25, 1001.7, CLIENT, 'sleeping')->drawn(1001.5)
+		->run(1, 1002, 1002.6, COMP, 'sleeping');
+	$s->wake(1, 1002.5, SERVER, COMP, 'epoll')->run(0, 1002.51, 1002.7, SERVER, 'sleeping')
+		->x(1002.52, 'x_wakeup')
+		->x(1002.55, 'x_taken', pid => COMP, damage => 0x400001, client => 5)
+		->x(1002.69, 'x_sleep');
+	if ($server) {
+		$s->wake(1, 1799.8, SERVER, 777, 'epoll')->run(0, 1799.81, 1799.95, SERVER, 'sleeping')
+			->x(1799.82, 'x_wakeup')
+			->told(1799.85, drawable => 0x900, damage => 0x900001, by_client => 8)
+			->wake(0, 1799.9, COMP, SERVER, 'poll')->x(1799.94, 'x_sleep');
+	} else {
+		$s->wake(1, 1799.9, COMP, 0, 'poll', context => 'hardirq');
+	}
+	# It had asked the server something, which was late.
+	my $late = $server == 2;
+	$s->x(
+		1799.85, 'x_request', pid => COMP, client => 5, duration_ns => 20_000, major => 43,
+		sequence => 2, count => 1
+	) if $late;
+	judged(
+		'taken over, and painted with others: '
+			. ($late ? 'a late answer' : $server ? 'the server woke it' : 'its timer'),
+		$unpainted->($s)->hotkey(2500),
+		$server && !$late ? ('none', undef) : ('frame-wait', COMP, 0.95)
+	);
+}
 
 # Replaced in between: another process is told and paints.
 $s = story()->enter(1000)->run(1, 1000.25, 1001.7, CLIENT, 'sleeping')->drawn(1001.5, awake => 1)

@@ -72,6 +72,8 @@ sub shown {
 		$self->_presented($told, $d, $began, $until),
 		$self->_covered($told, $d, $began, \@pieces, $until), $self->_undone($d, $until)
 	);
+	# What it paints when the server has woken it from a rest is for somebody else.
+	$end = undef if $end && !$quick && $self->_rests_after($told, $began, $end->{ns}, 1);
 	return {
 		%who, ns => $end->{ns},
 		exact    => $end->{exact} // $self->_sure($began, $end, \@pieces),
@@ -263,9 +265,9 @@ sub _sure {
 	return $frame <= $LARGE * $drawn ? 1 : 0;
 }
 
-# Did it take the damage over, and then rest?
+# Did it take the damage over, and then rest? By the server: until that woke it?
 sub _rests_after {
-	my ($self, $told, $began, $until) = @_;
+	my ($self, $told, $began, $until, $by_server) = @_;
 	my $kernel = $self->{x}->kernel;
 	my $t      = $began->{taken_ns};
 	return 0
@@ -280,7 +282,14 @@ sub _rests_after {
 		next if $i->{kind} ne 'blocked' || $i->{to} <= $t || ($i->{state} // '') ne 'sleeping';
 		my ($from, $to) =
 			($i->{from} > $t ? $i->{from} : $t, $i->{to} < $until ? $i->{to} : $until);
-		return 1 if $to - $from >= $REST_NS;
+		next     if $to - $from < $REST_NS;
+		return 1 if !$by_server;
+		my ($ev, $w) = ($states->events, $i->{wake});
+		next if !defined $w || $ev->context($w) != 0 || $ev->waker($w) != $self->{x}{tid};
+		# One that had asked the server something waits for that.
+		return 1
+			if !grep { ($_->{pid} // 0) == $told->{pid} }
+			$self->{x}->between('request', $from + $REST_NS, $to);
 	}
 	return 0;
 }
