@@ -5,8 +5,10 @@ use strict;
 use warnings;
 use Errno qw(E2BIG EACCES EINVAL EPERM);
 use FindBin;
-use lib "$FindBin::Bin/lib";
+use lib "$FindBin::Bin/lib", "$FindBin::Bin/../../tests/lib";
+use File::Temp qw(tempdir);
 use Test::More;
+use Tipme::OwnLocale  qw(own_locale);
 use Tipme::Programs   qw(programs);
 use Tipme::TestDaemon qw(manifest);
 
@@ -54,9 +56,10 @@ is_deeply [ grep {/^tipme_(?:softirq|network)_/} @held ], [], '... and nothing o
 like join('', ($d->run(Tipme::TestDaemon::tipme(), $_))[1]),
 	qr/the kernel refuses the tracing program tipme_softirq_entry/, "tipme $_ says it"
 	for qw(status doctor);
-{
-	local $ENV{LANGUAGE} = 'de';
-	local $ENV{LC_ALL}   = 'C.UTF-8';
+SKIP: {
+	my $locales = own_locale(tempdir(CLEANUP => 1), 'de_DE.UTF-8')
+		or skip 'no locale C.UTF-8 in a folder of its own here', 1;
+	local @ENV{qw(LOCPATH LC_ALL LANGUAGE)} = ($locales, 'de_DE.UTF-8', '');
 	like + ($d->run(Tipme::TestDaemon::tipme(), 'status'))[1],
 		qr/Tracing-Programm tipme_softirq_entry/,
 		'... in the user\'s language';

@@ -16,7 +16,8 @@ use File::Temp       qw(tempdir);
 use FindBin          qw($Bin);
 use Test::More;
 use lib map {"$Bin/../../$_"} qw(postmortem/lib postmortem/t/lib abi/lib abi/generated tests/lib);
-use Tipme::Drawn qw(in_turn);
+use Tipme::Drawn              qw(in_turn);
+use Tipme::OwnLocale          qw(own_locale);
 use Tipme::Test::Story;
 
 my $SRC     = "$Bin/../..";
@@ -131,15 +132,6 @@ sub beside {
 	return;
 }
 
-# A locale that is no C locale, whatever this system has: the C library's own under another name.
-sub locale {
-	my ($c) = grep {-d} '/usr/lib/locale/C.utf8', '/usr/lib/locale/C.UTF-8';
-	return if !$c;
-	make_path("$tmp/locales");
-	system 'cp', '-r', $c, "$tmp/locales/de_DE.UTF-8";
-	return "$tmp/locales";
-}
-
 sub told {
 	my ($language, @command) = @_;
 	local %ENV = (
@@ -163,7 +155,7 @@ sub told {
 }
 
 my $locales;
-sub locale_once { return $locales //= locale() // '' }
+sub locale_once { return $locales //= own_locale("$tmp/locales", 'de_DE.UTF-8') // '' }
 
 sub german {
 	if (!length locale_once()) {
