@@ -79,7 +79,8 @@ struct tipme_suspended {
 /* What a thread did when it left the CPU, or since; found by tid modulo size. */
 struct tipme_sleep {
 	__u32 tid; /* 0: nothing known */
-	__u32 state; /* enum tipme_task_state */
+	__u16 state; /* enum tipme_task_state */
+	__u16 known; /* where the stack is known that it slept on, see known.bpf.h; 0: nowhere */
 	__u64 since_ns;
 };
 

@@ -197,7 +197,7 @@ static __always_inline __u32 tipme_sleep_end(struct tipme_kernel_cpu *c, struct 
 	tipme_sleep_set(s, tid, TIPME_TASK_STATE_RUNNABLE, now);
 	if (!since || now <= since + tipme_stack_min_ns)
 		return 0;
-	return tipme_stack_slept(p, now);
+	return tipme_stack_slept(p, s, now);
 }
 
 static __always_inline int tipme_waking_by(struct tipme_kernel_cpu *c, struct task_struct *p,

@@ -32,8 +32,9 @@
 #define TIPME_KNOWN_HIDDEN 16 /* words that may be the scheduler's */
 #define TIPME_KNOWN_WORDS 512 /* of a stack that is learned */
 #define TIPME_KNOWN_INNER 256 /* of one that is known: all but its last address */
-#define TIPME_KNOWN_THREADS 8192
+#define TIPME_KNOWN_CHECKS (TIPME_KNOWN_HIDDEN + TIPME_KNOWN_FRAMES)
 #define TIPME_KNOWN_IDLE_NS 1000000000ULL
+#define TIPME_KNOWN_TOUCH_NS 100000000ULL /* no stack makes room for others so soon */
 /* One that cannot be learned yet is looked at so often; later less */
 #define TIPME_KNOWN_AGAIN_NS 20000000ULL
 #define TIPME_KNOWN_LATER_NS 500000000ULL
@@ -51,41 +52,37 @@ enum {
 	TIPME_KNOWN_NEVER
 };
 
-/* seq is odd while it is written: who reads it then, or sees it change, knows nothing. */
+/*
+ * What each waking looks at: one line of the cache, and one or two more of words. These are checked
+ * by their lower halves, whose sign is the upper one, with the place in the upper half of the check
+ * (words from the saved stack pointer). seq is odd while it is written: who reads it then, or sees
+ * it change, knows nothing.
+ */
 struct tipme_known {
 	__u32 seq;
 	__u32 how;
-	__u64 all; /* hash of all frames; the stack's entry has some of them */
-	__u64 key; /* of the stack's entry */
-	__u64 again_ns; /* not before is it looked at again */
 	__u32 stack_id;
-	__u32 tries;
-	__u32 frames, hiddens; /* words that are looked at, but for the last address */
-	__u32 inner; /* words from the saved stack pointer that have them all */
+	__u32 checks; /* all words that are looked at, but for the last address */
+	__u32 bytes; /* from the saved stack pointer that have them all */
 	__u32 begins; /* bytes from the lower end of the memory to the saved stack pointer */
 	__u32 ends; /* and to the last address */
-	__u64 last;
-	__u64 frame[TIPME_KNOWN_FRAMES];
-	__u64 hidden[TIPME_KNOWN_HIDDEN];
-	__u16 place[TIPME_KNOWN_FRAMES]; /* words from the saved stack pointer */
-	__u16 hidden_place[TIPME_KNOWN_HIDDEN];
+	__u32 last;
+	__u64 key; /* of the stack's entry */
+	__u64 touched_ns; /* when that was last told that the stack is used */
+	__u64 all; /* hash of all frames; the stack's entry has some of them */
+	__u64 again_ns; /* not before is it looked at again */
+	__u64 check[TIPME_KNOWN_CHECKS];
+};
+
+TIPME_MAP(tipme_knowns, sizeof(struct tipme_known), TIPME_KNOWN);
+
+/* What is learned of each, meanwhile. */
+struct tipme_known_lesson {
+	__u32 tries;
 	__u16 way[TIPME_KNOWN_FRAMES]; /* to the next address, as far as that is learned; 0: not */
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, TIPME_KNOWN);
-	__type(key, __u32);
-	__type(value, struct tipme_known);
-} tipme_knowns SEC(".maps");
-
-/* Which stack a thread slept on last, and one more; found by tid modulo size. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, TIPME_KNOWN_THREADS);
-	__type(key, __u32);
-	__type(value, __u32);
-} tipme_known_last SEC(".maps");
+TIPME_MAP(tipme_known_lessons, sizeof(struct tipme_known_lesson), TIPME_KNOWN);
 
 /*
  * Interrupts are off where sleeps end: see recorder.bpf.h. What a search counts is in memory, as
@@ -105,6 +102,7 @@ struct tipme_known_work {
 	__u8 unsure[TIPME_KNOWN_FRAMES];
 	__u32 count; /* of frames */
 	__u32 words, found, hiddens, place_next;
+	__u32 unfit; /* a word that has another upper half */
 };
 
 struct {
@@ -125,11 +123,10 @@ static __always_inline struct tipme_known_work *tipme_known_work(void)
 	return bpf_map_lookup_elem(&tipme_known_works, &zero);
 }
 
-static __always_inline __u32 *tipme_known_last_of(struct task_struct *p)
+/* A word of the kernel's code by its lower half. */
+static __always_inline __u64 tipme_known_whole(__u64 half)
 {
-	__u32 i = (__u32)p->pid % TIPME_KNOWN_THREADS;
-
-	return bpf_map_lookup_elem(&tipme_known_last, &i);
+	return (__u64)((__s64)(half << 32) >> 32);
 }
 
 static __always_inline __u32 tipme_known_index(__u32 stack_id)
@@ -137,16 +134,23 @@ static __always_inline __u32 tipme_known_index(__u32 stack_id)
 	return (stack_id & 0xffff) - tipme_stack_base - 1;
 }
 
-/* The id, if its entry in the table of stacks is still that one, which then stays. */
-static __always_inline __u32 tipme_known_id(const struct tipme_known *k, __u64 now)
+/*
+ * The id, if its entry in the table of stacks is still that one, which then stays. It does not go
+ * while it has just been touched: two seconds are kept beyond what the pool reaches back to.
+ */
+static __always_inline __u32 tipme_known_id(struct tipme_known *k, __u64 now)
 {
 	__u32 id = k->stack_id, i = tipme_known_index(id);
-	struct tipme_stack_entry *e = bpf_map_lookup_elem(&tipme_stacks, &i);
+	struct tipme_stack_entry *e;
 
+	if (now - tipme_pool_load(&k->touched_ns) < TIPME_KNOWN_TOUCH_NS)
+		return id;
+	e = bpf_map_lookup_elem(&tipme_stacks, &i);
 	if (!e || tipme_pool_load(&e->key) != k->key ||
 	    tipme_rule_stack_id(tipme_pool_load(&e->gen), i, tipme_stack_base) != id)
 		return 0;
 	tipme_pool_store(&e->used_ns, now);
+	tipme_pool_store(&k->touched_ns, now);
 	return id;
 }
 
@@ -171,12 +175,12 @@ __noinline int tipme_known_has(__u32 which)
 
 	if (!w || !k)
 		return 0;
-	for (i = 0; i < TIPME_KNOWN_HIDDEN && i < k->hiddens; i++)
-		if (w->word[k->hidden_place[i] % TIPME_KNOWN_INNER] != k->hidden[i])
+	for (i = 0; i < TIPME_KNOWN_CHECKS && i < k->checks; i++) {
+		__u64 check = k->check[i];
+
+		if (w->word[(check >> 32) % TIPME_KNOWN_INNER] != tipme_known_whole(check))
 			return 0;
-	for (i = 0; i < TIPME_KNOWN_FRAMES && i < k->frames; i++)
-		if (w->word[k->place[i] % TIPME_KNOWN_INNER] != k->frame[i])
-			return 0;
+	}
 	return 1;
 }
 
@@ -185,7 +189,7 @@ static __always_inline bool tipme_known_is(struct task_struct *p, __u32 which,
 					   const struct tipme_known *k, struct tipme_known_work *w)
 {
 	__u64 base = tipme_known_base(p, w), sp = p->thread.sp, last = 0;
-	__u32 begins = sp - base, bytes = k->inner * 8;
+	__u32 begins = sp - base, bytes = k->bytes;
 
 	if (k->how != TIPME_KNOWN_ANYWHERE && (k->how != TIPME_KNOWN_AT || begins != k->begins))
 		return false;
@@ -194,21 +198,17 @@ static __always_inline bool tipme_known_is(struct task_struct *p, __u32 which,
 		return false;
 	return !bpf_probe_read_kernel(w->word, bytes, (void *)sp) &&
 	       !bpf_probe_read_kernel(&last, sizeof(last), (void *)(base + k->ends)) &&
-	       last == k->last && tipme_known_has(which);
+	       last == tipme_known_whole(k->last) && tipme_known_has(which);
 }
 
 /* The id of the stack that p sleeps on if it is the one it slept on before; 0: unwind it. */
-static __noinline __u32 tipme_known_of(struct task_struct *p, __u64 now)
+static __always_inline __u32 tipme_known_of(struct task_struct *p, __u32 known, __u64 now)
 {
 	struct tipme_known_work *w = tipme_known_work();
-	__u32 *last = tipme_known_last_of(p), which, seq, id;
-	const struct tipme_known *k;
+	__u32 which = known - 1, seq, id;
+	struct tipme_known *k = tipme_known_at(which);
 
-	if (!w || !last || !*last)
-		return 0;
-	which = *last - 1;
-	k = tipme_known_at(which);
-	if (!k)
+	if (!w || !known || !k)
 		return 0;
 	seq = tipme_pool_load(&k->seq);
 	tipme_pool_barrier();
@@ -221,14 +221,14 @@ static __noinline __u32 tipme_known_of(struct task_struct *p, __u64 now)
 
 #include "learned.bpf.h"
 
-/* The stack that p, which wakes, has slept on. */
-static __noinline __u32 tipme_stack_slept(struct task_struct *p, __u64 now)
+/* The stack that p, which wakes, has slept on; s is its place in the table of sleeps. */
+static __noinline __u32 tipme_stack_slept(struct task_struct *p, struct tipme_sleep *s, __u64 now)
 {
 	__u32 known, id;
 
 	if (!tipme_known_code.sched[0] || !bpf_core_field_exists(p->thread.sp))
 		return tipme_stack_of(p, now, TIPME_DEEP_WAKING);
-	known = tipme_known_of(p, now);
+	known = tipme_known_of(p, s->known, now);
 	if (known && !tipme_known_checked)
 		return known;
 	id = tipme_stack_of(p, now, TIPME_DEEP_WAKING);
@@ -237,6 +237,6 @@ static __noinline __u32 tipme_stack_slept(struct task_struct *p, __u64 now)
 		__sync_fetch_and_add(&tipme_known_count.unknown, !known);
 		__sync_fetch_and_add(&tipme_known_count.wrong, known && id && known != id);
 	}
-	tipme_known_note(p, id, now);
+	s->known = tipme_known_note(p, id, now);
 	return id;
 }

@@ -121,6 +121,11 @@ static __always_inline bool tipme_known_excepted(const struct tipme_known_work *
 	return !((segment | flags) >> 32) && flags & 2 && beyond <= TIPME_KNOWN_BEYOND;
 }
 
+static __always_inline struct tipme_known_lesson *tipme_known_lesson(__u32 which)
+{
+	return bpf_map_lookup_elem(&tipme_known_lessons, &which);
+}
+
 /*
  * Learns the ways that this stack shows. Returns how many are missing. `lenient`: where words that
  * may be the scheduler's lie between two addresses, they can be looked at each time.
@@ -129,9 +134,10 @@ __noinline int tipme_known_ways(__u32 which, __u64 sp, bool lenient)
 {
 	struct tipme_known_work *w = tipme_known_work();
 	struct tipme_known *k = tipme_known_at(which);
+	struct tipme_known_lesson *l = tipme_known_lesson(which);
 	__u32 i;
 
-	if (!w || !k)
+	if (!w || !k || !l)
 		return 1;
 	tipme_pool_store(&w->found, 0);
 	w->look[0] = 1;
@@ -145,41 +151,57 @@ __noinline int tipme_known_ways(__u32 which, __u64 sp, bool lenient)
 		sure = !syscall && !w->unsure[i] && !w->unsure[i + 1] &&
 		       !tipme_known_excepted(w, w->place[i], sp);
 		if (sure && !w->between[i + 1]) {
-			if (k->way[i] && k->way[i] != way)
+			if (l->way[i] && l->way[i] != way)
 				k->how = TIPME_KNOWN_NEVER;
-			k->way[i] = way;
+			l->way[i] = way;
 		}
-		if (!k->way[i] && !(sure && lenient))
+		if (!l->way[i] && !(sure && lenient))
 			tipme_pool_store(&w->found, tipme_pool_load(&w->found) + 1);
-		w->look[i + 1] = !k->way[i];
+		w->look[i + 1] = !l->way[i];
 	}
 	return tipme_pool_load(&w->found);
 }
 
-/* Where the words are that are looked at, when all ways are learned. */
+/* One more word that is looked at, at that place. What is counted is in memory: see above. */
+static __always_inline void tipme_known_check(struct tipme_known_work *w, struct tipme_known *k,
+					      __u32 place, __u64 word)
+{
+	__u32 i = tipme_pool_load(&k->checks), bytes = (place + 1) * 8;
+
+	if (i >= TIPME_KNOWN_CHECKS || word != tipme_known_whole(word)) {
+		w->unfit = 1;
+		return;
+	}
+	k->check[i] = (__u64)place << 32 | (__u32)word;
+	tipme_pool_store(&k->checks, i + 1);
+	if (bytes > tipme_pool_load(&k->bytes))
+		tipme_pool_store(&k->bytes, bytes);
+}
+
+/* Where the addresses are that are looked at, when all ways are learned. */
 __noinline int tipme_known_places(__u32 which)
 {
 	struct tipme_known_work *w = tipme_known_work();
 	struct tipme_known *k = tipme_known_at(which);
+	const struct tipme_known_lesson *l = tipme_known_lesson(which);
 	__u32 i;
 
-	if (!w || !k)
+	if (!w || !k || !l)
 		return 0;
 	tipme_pool_store(&w->place_next, w->place[0]);
 	for (i = 0; i < TIPME_KNOWN_FRAMES - 1; i++) {
-		__u32 place = tipme_pool_load(&w->place_next), way = k->way[i];
+		__u32 place = tipme_pool_load(&w->place_next), way = l->way[i];
 
 		if (i + 1 >= w->count)
 			break;
-		k->frame[i] = w->frame[i];
-		k->place[i] = place;
-		k->inner = place + 1;
+		tipme_known_check(w, k, place, w->frame[i]);
 		tipme_pool_store(&w->place_next,
 				 place + (way ? way : w->place[i + 1] - w->place[i]));
 	}
 	return 0;
 }
 
+/* Where the words are that may be the scheduler's. Returns how many they are. */
 __noinline int tipme_known_hidden_places(__u32 which)
 {
 	struct tipme_known_work *w = tipme_known_work();
@@ -188,20 +210,16 @@ __noinline int tipme_known_hidden_places(__u32 which)
 
 	if (!w || !k)
 		return 0;
-	tipme_pool_store(&w->found, 0);
+	tipme_pool_store(&k->checks, 0);
+	tipme_pool_store(&k->bytes, 0);
+	w->unfit = 0;
 	for (i = 0; i < TIPME_KNOWN_HIDDEN * 2; i++) {
-		__u32 h = tipme_pool_load(&w->found);
-
 		if (i >= w->hiddens)
 			break;
-		if (!w->look[w->hidden_before[i] % TIPME_KNOWN_FRAMES])
-			continue;
-		k->hidden[h % TIPME_KNOWN_HIDDEN] = w->hidden[i];
-		k->hidden_place[h % TIPME_KNOWN_HIDDEN] = w->hidden_place[i];
-		tipme_pool_store(&w->found, h + 1);
+		if (w->look[w->hidden_before[i] % TIPME_KNOWN_FRAMES])
+			tipme_known_check(w, k, w->hidden_place[i], w->hidden[i]);
 	}
-	k->hiddens = w->found;
-	return k->hiddens;
+	return k->checks;
 }
 
 /* Reads the whole stack, up to the registers, and looks for the frames. Returns its words, or 0. */
@@ -237,7 +255,9 @@ static __always_inline void tipme_known_learn(struct task_struct *p, __u32 which
 					      struct tipme_known *k, __u32 begins, __u64 now)
 {
 	struct tipme_known_work *w = tipme_known_work();
-	__u32 words, try = k->tries++;
+	struct tipme_known_lesson *l = tipme_known_lesson(which);
+	__u32 words, try = l ? l->tries++ : 0;
+	__u64 last;
 
 	k->again_ns =
 		now + (k->how == TIPME_KNOWN_NOT && try < TIPME_KNOWN_TRIES ? TIPME_KNOWN_AGAIN_NS
@@ -250,8 +270,10 @@ static __always_inline void tipme_known_learn(struct task_struct *p, __u32 which
 	if (tipme_known_hidden_places(which) > TIPME_KNOWN_HIDDEN)
 		return;
 	tipme_known_places(which);
-	k->frames = w->count - 1;
-	k->last = w->frame[(w->count - 1) % TIPME_KNOWN_FRAMES];
+	last = w->frame[(w->count - 1) % TIPME_KNOWN_FRAMES];
+	if (w->unfit || last != tipme_known_whole(last))
+		return;
+	k->last = last;
 	k->begins = begins;
 	k->ends = begins + (words - 1) * 8;
 	k->how = tipme_known_syscall(w->frame[(w->count - 2) % TIPME_KNOWN_FRAMES])
@@ -262,15 +284,16 @@ static __always_inline void tipme_known_learn(struct task_struct *p, __u32 which
 __noinline int tipme_known_forget(__u32 which)
 {
 	struct tipme_known *k = tipme_known_at(which);
+	struct tipme_known_lesson *l = tipme_known_lesson(which);
 	__u32 i;
 
-	if (!k)
+	if (!k || !l)
 		return 0;
 	k->how = TIPME_KNOWN_NOT;
 	k->again_ns = 0;
-	k->tries = 0;
+	l->tries = 0;
 	for (i = 0; i < TIPME_KNOWN_FRAMES; i++)
-		k->way[i] = 0;
+		l->way[i] = 0;
 	return 0;
 }
 
@@ -308,6 +331,7 @@ static __always_inline int tipme_known_change(struct task_struct *p, __u32 which
 	k->all = w->all;
 	k->stack_id = id;
 	k->key = tipme_pool_load(&e->key);
+	k->touched_ns = now; /* by who unwound it */
 	if (now >= k->again_ns)
 		tipme_known_learn(p, which, k, p->thread.sp - tipme_known_base(p, w), now);
 	tipme_pool_barrier();
@@ -344,17 +368,17 @@ __noinline int tipme_known_take(void)
 	return w->count > 1 && w->count <= TIPME_KNOWN_FRAMES;
 }
 
-/* p sleeps on the stack `id`, which has just been unwound: it may be known later. */
-static __noinline int tipme_known_note(struct task_struct *p, __u32 id, __u64 now)
+/*
+ * p sleeps on the stack `id`, which has just been unwound: it may be known later. Returns where it
+ * is known, and one more; 0: nowhere.
+ */
+static __noinline __u32 tipme_known_note(struct task_struct *p, __u32 id, __u64 now)
 {
 	struct tipme_known_work *w = tipme_known_work();
-	__u32 *last = tipme_known_last_of(p), which;
 	const struct tipme_known *k;
+	__u32 which;
 
-	if (!w || !last)
-		return 0;
-	*last = 0;
-	if (!id || !tipme_known_take())
+	if (!w || !id || !tipme_known_take())
 		return 0;
 	which = tipme_known_place(w->all, now);
 	k = tipme_known_at(which);
@@ -363,7 +387,5 @@ static __noinline int tipme_known_note(struct task_struct *p, __u32 id, __u64 no
 	if (k->all != w->all || k->stack_id != id ||
 	    (k->how != TIPME_KNOWN_NEVER && now >= k->again_ns))
 		tipme_known_change(p, which, id, now);
-	if (k->how == TIPME_KNOWN_AT || k->how == TIPME_KNOWN_ANYWHERE)
-		*last = which + 1;
-	return 0;
+	return k->how == TIPME_KNOWN_AT || k->how == TIPME_KNOWN_ANYWHERE ? which + 1 : 0;
 }
