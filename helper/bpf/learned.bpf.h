@@ -2,6 +2,8 @@
 /* How a stack is learned that will be known again; known.bpf.h says why no other is taken for it.
  */
 
+#define TIPME_KNOWN_STEP 8 /* words that are looked at in one call */
+
 static __always_inline bool tipme_known_in(__u64 address, const volatile __u64 *span)
 {
 	return address - span[0] < span[1] - span[0];
@@ -34,28 +36,41 @@ static __always_inline int tipme_known_hide(struct tipme_known_work *w, __u32 f,
 	return 0;
 }
 
-static long tipme_known_step_inner(__u32 i, void *nothing)
+static __always_inline void tipme_known_inner(struct tipme_known_work *w, __u32 i)
 {
-	struct tipme_known_work *w = tipme_known_work();
-	__u32 f;
-	__u64 word;
+	__u32 f = tipme_pool_load(&w->found);
+	__u64 word = w->word[i % TIPME_KNOWN_WORDS];
 
-	if (!w)
-		return 1;
-	f = w->found;
-	word = w->word[i % TIPME_KNOWN_WORDS];
 	if (word && word == w->frame[f % TIPME_KNOWN_FRAMES]) {
 		w->place[f % TIPME_KNOWN_FRAMES] = i;
-		w->found = f + 1;
+		tipme_pool_store(&w->found, f + 1);
 	} else if (tipme_known_hidden(word)) {
 		tipme_known_hide(w, f, i, word);
 	}
+}
+
+static long tipme_known_step_inner(__u32 step, void *nothing)
+{
+	struct tipme_known_work *w = tipme_known_work();
+	__u32 i;
+
+	if (!w)
+		return 1;
+	for (i = 0; i < TIPME_KNOWN_STEP; i++)
+		if (step * TIPME_KNOWN_STEP + i < w->words)
+			tipme_known_inner(w, step * TIPME_KNOWN_STEP + i);
 	return 0;
+}
+
+static __always_inline __u32 tipme_known_steps(__u32 words)
+{
+	return (words + TIPME_KNOWN_STEP - 1) / TIPME_KNOWN_STEP;
 }
 
 /*
  * The innermost way to find all frames in the first `words` words. Returns how many it found. The
- * verifier follows each round of a loop; of bpf_loop() it follows one.
+ * verifier follows each round of a loop; of bpf_loop() it follows one. Each round of that is a
+ * call, whose return some CPUs are kept from predicting: so it looks at some words.
  */
 __noinline int tipme_known_find_inner(__u32 words)
 {
@@ -65,28 +80,36 @@ __noinline int tipme_known_find_inner(__u32 words)
 	if (!w)
 		return 0;
 	w->found = 0;
+	w->words = words;
 	w->hiddens = 0;
 	for (i = 0; i < TIPME_KNOWN_FRAMES; i++) {
 		w->between[i] = 0;
 		w->unsure[i] = 0;
 	}
-	bpf_loop(words, tipme_known_step_inner, NULL, 0);
+	bpf_loop(tipme_known_steps(words), tipme_known_step_inner, NULL, 0);
 	return w->found;
 }
 
-static long tipme_known_step_outer(__u32 i, void *nothing)
+static __always_inline void tipme_known_outer(struct tipme_known_work *w, __u32 at)
+{
+	__u32 f = tipme_pool_load(&w->found) - 1;
+
+	if (w->word[at % TIPME_KNOWN_WORDS] != w->frame[f % TIPME_KNOWN_FRAMES])
+		return;
+	w->unsure[f % TIPME_KNOWN_FRAMES] = w->place[f % TIPME_KNOWN_FRAMES] != at;
+	tipme_pool_store(&w->found, f);
+}
+
+static long tipme_known_step_outer(__u32 step, void *nothing)
 {
 	struct tipme_known_work *w = tipme_known_work();
-	__u32 at, f;
+	__u32 i;
 
 	if (!w || !w->found)
 		return 1;
-	at = w->words - 1 - i;
-	f = w->found - 1;
-	if (w->word[at % TIPME_KNOWN_WORDS] != w->frame[f % TIPME_KNOWN_FRAMES])
-		return 0;
-	w->unsure[f % TIPME_KNOWN_FRAMES] = w->place[f % TIPME_KNOWN_FRAMES] != at;
-	w->found = f;
+	for (i = 0; i < TIPME_KNOWN_STEP; i++)
+		if (step * TIPME_KNOWN_STEP + i < w->words && tipme_pool_load(&w->found))
+			tipme_known_outer(w, w->words - 1 - step * TIPME_KNOWN_STEP - i);
 	return 0;
 }
 
@@ -99,7 +122,7 @@ __noinline int tipme_known_find_outer(__u32 words, __u32 count)
 		return 1;
 	w->found = count;
 	w->words = words;
-	bpf_loop(words, tipme_known_step_outer, NULL, 0);
+	bpf_loop(tipme_known_steps(words), tipme_known_step_outer, NULL, 0);
 	return w->found;
 }
 
