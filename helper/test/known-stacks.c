@@ -3,6 +3,12 @@
  * Stacks of sleepers that are known again without being unwound (known.bpf.h): each one is unwound
  * besides, and must be the same. Sleeps of many kinds, in system calls and in page faults, those of
  * user space and those within system calls among them.
+ *
+ * How many of these are known tells nothing: a thread is looked for on the stack that it slept on
+ * last, and here each has another one now and then, and many threads are new. Of threads that sleep
+ * always alike, in one of five ways, a third must be known when that has been learned. Not more:
+ * two of the ways are never learned on Debian's 6.1, where poll and select align the stack, so that
+ * their distances are no constants. And sleeps of all others count, too: it is waited for.
  */
 #include "config.h"
 
@@ -32,6 +38,9 @@
 #define FILE_BYTES (8 << 20)
 #define PAGE 4096
 #define ENOUGH 5000 /* stacks that were known again */
+#define ALIKE 2000 /* stacks of threads that sleep always alike; others' sleeps count, too */
+#define ROUNDS 20
+#define LEARNED_S 3
 #define PATIENCE_S 180 /* only a hang is meant to reach it */
 
 static char path[] = "known-stacks-XXXXXX";
@@ -184,6 +193,7 @@ static void (*const ways[])(unsigned int n) = {
 	in_fault,     in_read, in_write_fault, in_name_fault, in_sync,	in_lock,
 };
 #define WAYS (sizeof(ways) / sizeof(*ways))
+#define WAYS_ALIKE 5 /* the first ones: one system call each */
 
 static void *sleeper(void *arg)
 {
@@ -196,7 +206,16 @@ static void *sleeper(void *arg)
 	return NULL;
 }
 
-static pid_t load(void)
+static void *alike(void *arg)
+{
+	unsigned int which = (unsigned int)(uintptr_t)arg;
+
+	for (unsigned int n = 0;; n++)
+		ways[which % WAYS_ALIKE](n);
+	return NULL;
+}
+
+static pid_t load(void *(*sleeps)(void *), uintptr_t threads)
 {
 	pid_t pid = fork();
 	pthread_t thread;
@@ -205,8 +224,8 @@ static pid_t load(void)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	setpgid(0, 0);
-	for (uintptr_t i = 0; i < WAYS * THREADS_OF_EACH; i++)
-		if (pthread_create(&thread, NULL, sleeper, (void *)i))
+	for (uintptr_t i = 0; i < threads; i++)
+		if (pthread_create(&thread, NULL, sleeps, (void *)i))
 			_exit(1);
 	for (;;)
 		pause();
@@ -256,11 +275,73 @@ static struct tipme_known_counts counts(struct tipme_kernel_source *src)
 					    bss->tipme_known_count.wrong };
 }
 
+static uint64_t known(struct tipme_known_counts c)
+{
+	return c.known;
+}
+
+static uint64_t seen(struct tipme_known_counts c)
+{
+	return c.known + c.unknown;
+}
+
+/* Waits until so many more of what is counted are there. Returns what came meanwhile. */
+static struct tipme_known_counts more(struct tipme_kernel_source *src, uint64_t enough,
+				      uint64_t (*counted)(struct tipme_known_counts))
+{
+	struct tipme_known_counts before = counts(src), c = before;
+
+	for (int i = 0; i < PATIENCE_S * 50; i++) {
+		c = counts(src);
+		if (counted(c) - counted(before) >= enough)
+			break;
+		nap_us(20000);
+	}
+	return (struct tipme_known_counts){ c.known - before.known, c.unknown - before.unknown,
+					    c.wrong - before.wrong };
+}
+
+static void tell(const char *who, struct tipme_known_counts c)
+{
+	printf("# %s%" PRIu64 " known again, %" PRIu64 " unwound, %" PRIu64 " known wrongly\n", who,
+	       (uint64_t)c.known, (uint64_t)c.unknown, (uint64_t)c.wrong);
+}
+
+static void of_all_kinds(struct tipme_kernel_source *src, uint64_t enough)
+{
+	pid_t pid = load(sleeper, WAYS * THREADS_OF_EACH);
+
+	more(src, enough, known);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	struct tipme_known_counts c = counts(src);
+
+	tell("", c);
+	ok(c.known >= enough, "stacks of sleepers are known again");
+	ok(!c.wrong, "none for another one");
+}
+
+static void of_one_kind_each(struct tipme_kernel_source *src)
+{
+	pid_t pid = load(alike, WAYS_ALIKE * THREADS_OF_EACH);
+	struct tipme_known_counts c = { 0 };
+	uint64_t wrong = counts(src).wrong;
+
+	nap_us(LEARNED_S * 1000000);
+	/* others may sleep more often for a while */
+	for (int i = 0; i < ROUNDS && c.known * 2 <= c.unknown; i++)
+		c = more(src, ALIKE, seen);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	tell("of sleepers always alike ", c);
+	ok(c.known * 2 > c.unknown, "a third, at least, of those who sleep always alike");
+	ok(counts(src).wrong == wrong, "none of these for another one");
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t enough = argc > 1 ? strtoull(argv[1], NULL, 10) : ENOUGH;
 	struct tipme_kernel_source *src;
-	struct tipme_known_counts c;
 
 	if (geteuid()) {
 		printf("1..0 # SKIP recording a kernel takes root\n");
@@ -272,21 +353,9 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	ok(file_make(), "a file to read is there");
-	pid_t pid = load();
-	for (int i = 0; i < PATIENCE_S * 50; i++) {
-		c = counts(src);
-		if (c.known >= enough)
-			break;
-		nap_us(20000);
-	}
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
-	c = counts(src);
+	of_all_kinds(src, enough);
+	of_one_kind_each(src);
 	unlink(path);
-	printf("# %" PRIu64 " known again, %" PRIu64 " unwound, %" PRIu64 " known wrongly\n",
-	       (uint64_t)c.known, (uint64_t)c.unknown, (uint64_t)c.wrong);
-	ok(c.known >= enough, "stacks of sleepers are known again");
-	ok(!c.wrong, "none for another one");
 	tipme_kernel_source_close(src);
 	return tap_end();
 }

@@ -37,5 +37,8 @@ sub on_kernel {
 		or return fail("$kernel: it says what it knew") || diag $said;
 	cmp_ok $known, '>=', ENOUGH, "$kernel: stacks of sleepers are known again" or diag $said;
 	is $wrong, 0, "none for another one, $unwound were unwound" or diag $said;
+	like $said, qr/^ok \d+ - a third, at least, of those who sleep always alike$/m,
+		"$kernel: a third of those who sleep always alike"
+		or diag $said;
 	return;
 }
