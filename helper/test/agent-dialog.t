@@ -56,6 +56,21 @@ sub place {
 	return command($x, 'xdotool', 'getwindowgeometry', '--shell', $w) =~
 		/X=(-?\d+)\nY=(-?\d+)\nWIDTH=(\d+)\nHEIGHT=(\d+)/;
 }
+
+# place(), once it is the same for half a second: a window takes several steps to a new size.
+sub steady {
+	my ($w) = @_;
+	my @last;
+	wait_until(
+		sub {
+			my $before = "@last";
+			sleep 0.5;
+			@last = place($w);
+			return "@last" eq $before;
+		}
+	);
+	return @last;
+}
 sub end { my ($pid) = @_; kill 'TERM', $pid; waitpid $pid, 0; return }
 
 # Without a window manager keys go to the window under the pointer.
@@ -150,7 +165,7 @@ for my $where ($ENV{TIPME_TEST_ALL} ? sort keys %pointer : ('bottom right', 'mid
 			),
 			'... is on the screen, with all else'
 			or diag(join ' ', place($w));
-		$why = (place($w))[3] if $key eq 'alt+w';
+		$why = (steady($w))[3] if $key eq 'alt+w';
 		command($x, 'xdotool', 'mousemove', (place($w))[0] + 200, (place($w))[1] + 20);
 	}
 	end($pid);
