@@ -435,29 +435,29 @@ void tipme_answers_until(struct tipme_answers *s, uint64_t now_ns)
 	hand_on(s);
 }
 
-void tipme_answers_seen(struct tipme_answers *s, uint32_t pid, bool rests, uint64_t ran_ns,
-			uint64_t now_ns)
+void tipme_answers_seen(struct tipme_answers *s, const struct tipme_seen *seen)
 {
-	bool busy = !rests || ran_ns > BUSY_NS;
+	bool busy = !seen->rests || seen->ran_ns > BUSY_NS;
 
 	for (unsigned int i = 0; i < s->count; i++) {
 		struct tipme_pending *p = tipme_pending_nth(s, i);
 
-		if (p->closed || p->a.first_ns || p->a.pid != pid)
+		if (p->closed || p->a.first_ns || p->a.pid != seen->pid ||
+		    p->a.deliver_ns >= seen->now_ns)
 			continue;
-		uint64_t since = now_ns > p->a.deliver_ns ? now_ns - p->a.deliver_ns : 0;
-		uint64_t worked = p->worked_ns + ran_ns;
+		uint64_t since = seen->now_ns - p->a.deliver_ns;
+		uint64_t worked = p->worked_ns + seen->ran_ns;
 		/* Whether it is a wheel is not known yet. */
 		bool young = p->a.kind == TIPME_KIND_BUTTON && !p->release &&
 			     since < WHEEL_MS * TIPME_MS_NS;
 
 		/* It may be about to draw, when its turn comes. */
-		young |= tipme_answers_picture_due(s, pid, now_ns);
+		young |= tipme_answers_picture_due(s, seen->pid, seen->now_ns);
 
 		p->seen_busy |= busy;
 		/* It computed for so long; when, within the look, is not known. */
-		p->worked_ns = rests && worked < since ? worked : since;
-		if (!busy && !young)
+		p->worked_ns = seen->rests && worked < since ? worked : since;
+		if (!busy && !young && seen->served)
 			without_effect(s, p, p->a.deliver_ns + p->worked_ns);
 	}
 	hand_on(s);

@@ -30,9 +30,7 @@
  * do we.
  */
 #define PATIENCE_NS (600 * TIPME_NS_PER_S)
-/*
- * Without anybody to look at clients, as in records: what has not answered by then has no effect.
- */
+/* In records nobody looks at clients: what has not answered by then has no effect. */
 #define REPLAY_PATIENCE_NS (10 * TIPME_NS_PER_S)
 /* Processes whose names and CPU times are known. */
 #define PROCESSES 256
@@ -159,31 +157,41 @@ static void on_record(void *arg, const struct tipme_head *rec)
 
 /* --- looking at processes --- */
 
+/* Whom one look takes in; of more that wait at once, the others come when these have answered. */
+#define LOOKED 64
+
 struct look {
 	struct collect *c;
-	struct tipme_answers *s;
+	unsigned int count;
+	struct tipme_seen seen[LOOKED];
 };
 
 static void look_at(void *arg, uint32_t pid)
 {
 	struct look *l = arg;
-	struct process *p = process_of(l->c, pid);
-	uint64_t ran = tipme_process_ran_ns(pid), used = ran > p->ran_ns ? ran - p->ran_ns : 0;
 
-	p->ran_ns = ran;
-	tipme_answers_seen(l->s, pid, tipme_process_rests(pid), used, l->c->now_ns);
+	if (l->count < LOOKED)
+		l->seen[l->count++] =
+			tipme_process_see(pid, &process_of(l->c, pid)->ran_ns, l->c->now_ns);
 }
 
-static bool look_at_waiting(struct collect *c)
+/*
+ * The order matters: a client that rests has sent what it draws; a server that rests after that has
+ * come to it; and what is read then has it.
+ */
+static void look_at_waiting(struct collect *c, unsigned int i)
 {
-	bool any = false;
+	struct look l = { .c = c };
 
-	for (unsigned int i = 0; i < TIPME_RINGS; i++) {
-		struct look l = { c, &c->source[i] };
+	if (!tipme_answers_waiting(&c->source[i], look_at, &l))
+		return;
+	bool served = tipme_rings_rests(c->rings, i);
 
-		any |= tipme_answers_waiting(&c->source[i], look_at, &l);
+	tipme_rings_follow(c->rings, i, tipme_clock_ns(), on_record, &c->source[i]);
+	for (unsigned int n = 0; n < l.count; n++) {
+		l.seen[n].served = served;
+		tipme_answers_seen(&c->source[i], &l.seen[n]);
 	}
-	return any;
 }
 
 static bool is_anything_open(const struct collect *c)
@@ -302,19 +310,10 @@ static int each_minute(struct collect *c)
 	return save(c);
 }
 
-static void on_nothing(void *arg, const struct tipme_head *rec)
-{
-	(void)arg;
-	(void)rec;
-}
-
 static void follow(struct collect *c)
 {
-	bool quiet = tipme_rings_quiet(c->rings);
-
 	for (unsigned int i = 0; i < TIPME_RINGS; i++) {
-		tipme_rings_follow(c->rings, i, c->now_ns, quiet ? on_nothing : on_record,
-				   &c->source[i]);
+		tipme_rings_follow(c->rings, i, c->now_ns, on_record, &c->source[i]);
 		tipme_answers_until(&c->source[i], c->now_ns);
 	}
 }
@@ -339,7 +338,8 @@ static int run(struct collect *c)
 		poll(&p, 0, open ? LOOK_MS : STEP_MS);
 		c->now_ns = tipme_clock_ns();
 		follow(c);
-		look_at_waiting(c);
+		for (unsigned int i = 0; i < TIPME_RINGS; i++)
+			look_at_waiting(c, i);
 		if (!is_anything_open(c))
 			tipme_moments_ran(&c->p.moments, compare_times(c, true), c->now_ns);
 		if (c->now_ns >= c->next_second_ns)

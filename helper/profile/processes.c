@@ -65,6 +65,17 @@ bool tipme_process_rests(uint32_t pid)
 	return strstr(text, "poll") || strstr(text, "select");
 }
 
+struct tipme_seen tipme_process_see(uint32_t pid, uint64_t *ran_ns, uint64_t now_ns)
+{
+	uint64_t before = *ran_ns;
+
+	*ran_ns = tipme_process_ran_ns(pid);
+	return (struct tipme_seen){ .pid = pid,
+				    .rests = tipme_process_rests(pid),
+				    .ran_ns = *ran_ns > before ? *ran_ns - before : 0,
+				    .now_ns = now_ns };
+}
+
 /* Unit: processes. A chain of parents longer than that is none. */
 #define GENERATIONS 64
 

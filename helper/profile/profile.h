@@ -141,12 +141,20 @@ void tipme_answers_record(struct tipme_answers *s, const struct tipme_head *rec)
 /* All records up to `now_ns` have been taken: closes what is complete. */
 void tipme_answers_until(struct tipme_answers *s, uint64_t now_ns);
 
+/* How a client was seen. */
+struct tipme_seen {
+	uint32_t pid;
+	bool rests; /* in its event loop */
+	bool served; /* the server has come to all that it had asked for by then */
+	uint64_t ran_ns; /* its CPU time since it was last seen */
+	uint64_t now_ns;
+};
+
 /*
- * The client was seen at `now_ns`: whether it rests in its event loop, and its CPU time since it
- * was last seen. Who rests, and has not computed either, does not answer any more.
+ * All records of what was served by then have been taken. Who rests, and has not computed either,
+ * does not answer any more, unless the server still has to show that it did.
  */
-void tipme_answers_seen(struct tipme_answers *s, uint32_t pid, bool rests, uint64_t ran_ns,
-			uint64_t now_ns);
+void tipme_answers_seen(struct tipme_answers *s, const struct tipme_seen *seen);
 
 /* Whether anybody has not answered; calls fn for each such process, once. */
 bool tipme_answers_waiting(const struct tipme_answers *s, void (*fn)(void *arg, uint32_t pid),
@@ -345,15 +353,15 @@ struct tipme_ring_facts {
 	uint64_t lost;
 };
 
-/* Reads what is new of ring `i`: fn gets each record. */
+/* Reads what is new of ring `i`: fn gets each record, unless the user wants no input recorded. */
 void tipme_rings_follow(struct tipme_rings *r, unsigned int i, uint64_t now_ns,
 			void (*fn)(void *arg, const struct tipme_head *rec), void *arg);
 const struct tipme_ring_facts *tipme_rings_facts(const struct tipme_rings *r, unsigned int i);
 
-/* The user wants no input recorded. */
-bool tipme_rings_quiet(const struct tipme_rings *r);
 /* An X server that has a ring: what it is sent as a Wayland client, it tells better itself. */
 bool tipme_rings_is_server(const struct tipme_rings *r, uint32_t pid);
+/* Whether the server of ring `i` waits for something to do, as far as anybody can tell. */
+bool tipme_rings_rests(const struct tipme_rings *r, unsigned int i);
 /* Processes that talk with the user on the recorder's behalf. */
 bool tipme_rings_is_agent(const struct tipme_rings *r, uint32_t pid);
 
@@ -378,6 +386,8 @@ uint64_t tipme_process_ran_ns(uint32_t pid);
  * loops do; or it is gone.
  */
 bool tipme_process_rests(uint32_t pid);
+/* How it is at `now_ns`; *ran_ns is its CPU time when it was last seen, and now. */
+struct tipme_seen tipme_process_see(uint32_t pid, uint64_t *ran_ns, uint64_t now_ns);
 bool tipme_process_is_below(uint32_t pid, uint32_t ancestor);
 
 #endif

@@ -35,6 +35,7 @@ struct ring {
 /* Who is to get the records of one ring. */
 struct following {
 	struct ring *ring;
+	bool quiet;
 	void (*fn)(void *arg, const struct tipme_head *rec);
 	void *arg;
 };
@@ -80,11 +81,6 @@ int tipme_rings_fd(const struct tipme_rings *r)
 	return r->fd;
 }
 
-bool tipme_rings_quiet(const struct tipme_rings *r)
-{
-	return r->quiet;
-}
-
 bool tipme_rings_is_agent(const struct tipme_rings *r, uint32_t pid)
 {
 	for (unsigned int i = 0; i < r->agents; i++)
@@ -99,6 +95,11 @@ bool tipme_rings_is_server(const struct tipme_rings *r, uint32_t pid)
 		if (r->ring[i].facts.used && r->ring[i].pid == pid)
 			return true;
 	return false;
+}
+
+bool tipme_rings_rests(const struct tipme_rings *r, unsigned int i)
+{
+	return !r->ring[i].pid || tipme_process_rests(r->ring[i].pid);
 }
 
 const struct tipme_ring_facts *tipme_rings_facts(const struct tipme_rings *r, unsigned int i)
@@ -306,7 +307,8 @@ static void on_record(void *arg, const struct tipme_head *rec)
 	struct following *f = arg;
 
 	f->ring->asleep = rec->type == TIPME_X_SLEEP;
-	f->fn(f->arg, rec);
+	if (!f->quiet)
+		f->fn(f->arg, rec);
 }
 
 void tipme_rings_follow(struct tipme_rings *r, unsigned int i, uint64_t now_ns,
@@ -325,7 +327,7 @@ void tipme_rings_follow(struct tipme_rings *r, unsigned int i, uint64_t now_ns,
 	if (ring->asleep && head > ring->next)
 		ring->next--;
 	tipme_x_ring_follow(&ring->map, &ring->next, ring->map.slot_count, now_ns, on_record,
-			    &(struct following){ ring, fn, arg });
+			    &(struct following){ ring, r->quiet, fn, arg });
 }
 
 int tipme_rings_trigger(struct tipme_rings *r, const char *words)

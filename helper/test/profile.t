@@ -58,6 +58,16 @@ sub slurp {
 }
 sub profile { return Cpanel::JSON::XS->new->decode(slurp($_[0] // $file)) }
 
+# The episodes that were asked for after a moment.
+sub episode_after {
+	my ($ns) = @_;
+	my @after = grep {
+		my $m = profile("$library/$_/manifest.json");
+		$m->{trigger}{ns} > $ns;
+	} $s->episodes;
+	return $after[0];
+}
+
 # Of the keys of one application.
 sub keys_of {
 	my ($p, $name) = @_;
@@ -69,7 +79,9 @@ my $pid = collect('-o', $file);
 wait_until(sub { slurp("$s->{work}/said") =~ /recording to/ }, 60)
 	or BAIL_OUT('it does not begin: ' . slurp("$s->{work}/said"));
 sleep 0.3;
-$s->type_lines('type hello world', 'key backspace', 'sleep 0.2');
+# Each is answered before the next, on a busy machine, too: two that are open share a picture.
+$s->type_lines(map { ("key $_", 'sleep 0.6') } split(/ /, 'h e l l o space w o r l d'),
+	'backspace');
 $s->pressed(12);
 sleep 0.5;
 $s->command('snap');
@@ -135,47 +147,64 @@ my @hogs = map {
 	if (!$hog) { POSIX::nice(19); 1 while 1 }
 	$hog
 } 1 .. 2;
-$pid = collect('-o', "$s->{work}/late.json", '--episodes-over', 150, '--keep', 2);
+$pid = collect('-o', "$s->{work}/late.json", '--episodes-over', 150, '--keep', 6);
 wait_until(sub { slurp("$s->{work}/said") =~ /recording to/ }, 60);
 sleep 0.3;
-$s->type_lines('type xyz', 'sleep 0.1');
+$s->type_lines(map { ("key $_", 'sleep 0.6') } qw(x y z));
 $s->pressed(3);
 sleep 1;
 kill 'KILL', @hogs;
 waitpid $_, 0 for @hogs;
-my %old = map { $_ => 1 } $s->episodes;
-kill 'STOP', $client;
-$s->type_lines('type q');
-$s->pressed(1);
-sleep 0.4;
-kill 'CONT', $client;
-my ($new) = wait_until(
-	sub {
-		grep { !$old{$_} } $s->episodes;
-	},
-	60
-) ? grep { !$old{$_} } $s->episodes : ();
+# A busy machine may have answered one of the three late, too. Then there was an episode for that,
+# and for half a minute no other is asked for: the same happens again.
+my ($new, $late_keys) = ('', 0);
+while (!$new && $late_keys < 6) {
+	$late_keys++;
+	kill 'STOP', $client;
+	$s->type_lines('type q');
+	my ($pressed_ns) = $s->pressed(1);
+	sleep 0.4;
+	kill 'CONT', $client;
+	($new) = wait_until(sub { episode_after($pressed_ns) }, 35);
+}
 ok $new, 'a late answer has an episode';
 kill 'INT', $pid;
 waitpid $pid, 0;
 $p = profile("$s->{work}/late.json");
-my ($slow) = @{ $p->{worst} };
-is $slow->{episode}, $new, '... which is kept' or diag explain $p->{worst};
+my ($slow) = grep { $_->{episode} eq $new } @{ $p->{worst} };
+ok $slow, '... which is kept' or diag explain $p->{worst};
 cmp_ok $slow->{response_ns}, '>', 300_000_000, '... with how long it took';
 like $slow->{verdict}, qr/stopped/, '... and what the engine says of it';
 my ($report, $cpu) =
 	map { Cpanel::JSON::XS->new->decode(scalar $s->command('profile', @$_, '--json')) }
-	[ 'report', "$s->{work}/late.json" ], [ 'cpu', $new ];
+	[ 'report', "$s->{work}/late.json" ], [ 'cpu', $p->{worst}[0]{episode} ];
 delete $cpu->{version};
-is_deeply $report->{cpu}, $cpu, 'the report has how busy the CPUs were around it';
+is_deeply $report->{cpu}, $cpu, 'the report has how busy the CPUs were around the longest';
 $k = keys_of($p, 'xterm');
 ($resp) = grep { $_->{stage} eq 'response' } @{ $k->{stages} };
-is $k->{answered}, 4, 'four keys';
+is $k->{answered}, 3 + $late_keys, 'each key';
 my ($app) = grep { $_->{app} eq 'xterm' } @{ $p->{apps} };
 is $app->{waiting_ns}, $resp->{sum_ns},
 	'a person waited for them, and not for who computed at nice 19';
 is sum0(map { $_->{app} eq 'xterm' ? 0 : $_->{waiting_ns} } @{ $p->{apps} }), 0,
 	'... nor for anybody else';
+# What it drew is in its connection, and the server has not come to it: that is an answer, too.
+$pid = collect('-o', "$s->{work}/unserved.json");
+wait_until(sub { slurp("$s->{work}/said") =~ /recording to/ }, 60);
+sleep 0.3;
+kill 'STOP', $client;
+$s->type_lines('type u');
+$s->pressed(1);
+sleep 0.2;
+kill 'STOP', $s->{display}->pid;
+kill 'CONT', $client;
+sleep 0.5;
+kill 'CONT', $s->{display}->pid;
+sleep 0.5;
+kill 'INT', $pid;
+waitpid $pid, 0;
+is keys_of(profile("$s->{work}/unserved.json"), 'xterm')->{answered}, 1,
+	'an answer that waits for the server is an answer';
 # What has no effect is waited for as long as the program works in vain: here 300 ms of CPU time.
 $s->end_client($client);
 $s->start_client('tipme-stage', $program, '-m', 300, '-n', 'vain');
