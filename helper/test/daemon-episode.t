@@ -4,9 +4,10 @@ use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib";
-use Fcntl    qw(LOCK_EX O_DIRECTORY O_RDONLY);
-use JSON::PP ();
-use POSIX    ();
+use Fcntl      qw(LOCK_EX O_DIRECTORY O_RDONLY);
+use JSON::PP   ();
+use List::Util qw(max);
+use POSIX      ();
 use Test::More;
 use Time::HiRes       qw(sleep);
 use Tipme::TestDaemon qw(slurp tipme records_of wait_until);
@@ -130,9 +131,12 @@ ok scalar(grep {/^thread .*tid=$child .*state=dead .*comm=$name/} @pictures),
 	'threads.rec: the name of a thread that ended';
 ok scalar(grep {/^thread .*tid=$$ /} @pictures), 'threads.rec: ourselves';
 my %seen = map { /^thread .*?\btid=(\d+)/ ? ($1 => 1) : () } @pictures;
-# Who was there before, and ended before there was a first picture, nobody can have seen. Its exit
-# may have come before exits were recorded.
-my ($first_ns) = map { /^picture .*?\bend_ns=(\d+)/ ? $1 : () } @pictures;
+# Who was there before, and ended before there was a picture of what is kept, nobody can have seen.
+# What is kept begins where all programs were attached, or where all that came before was
+# overwritten, births, too. An exit may have come before exits were recorded.
+my $kept_ns = max map { $_->{first_ns} } @{ $kernel->{coverage} };
+my ($first_ns) =
+	map { /^picture .*?\bts_ns=(\d+) .*?\bend_ns=(\d+)/ && $1 >= $kept_ns ? $2 : () } @pictures;
 my %gone = map {
 	/^(?:exit|sched_switch(?=.* prev_state=dead)) .*?\bts_ns=(\d+) .*?\btid=(\d+)/ && $1 < $first_ns
 		? ($2 => 1)
