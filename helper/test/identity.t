@@ -13,6 +13,9 @@ use Tipme::TestDaemon qw(slurp tipme records_of wait_until);
 
 plan skip_all => 'recording needs root (run it with sudo)' if $>;
 my $NOBODY = 65534;
+# Who ended is told as long as anything is kept from before that: longer than all of it may take,
+# beside whoever fills the ring.
+my $WINDOW_S = 60;
 # The list of all tests, which make hands down, is an environment of its own size: of one above 12
 # KiB only the beginning is recorded.
 delete @ENV{qw(MAKEFLAGS MFLAGS MAKEOVERRIDES TEST_LOGS)};
@@ -30,7 +33,8 @@ done_testing();
 
 sub recorder {
 	my ($owner) = @_;
-	my $d = Tipme::TestDaemon->new(args => [ '--owner', $owner, '--post', 0, '--window', 5 ]);
+	my $d =
+		Tipme::TestDaemon->new(args => [ '--owner', $owner, '--post', 0, '--window', $WINDOW_S ]);
 	my ($rc, undef, $err) = $d->start;
 	is $rc, 0, 'start' or BAIL_OUT("no recorder: $err");
 	local $ENV{TIPME_TEST_SECRET} = 'do-not-tell' x 400;    # a large one, as desktops have
@@ -127,7 +131,8 @@ sub environments {
 	for my $all (0, 1) {
 		my $d = Tipme::TestDaemon->new(
 			args => [
-				'--owner', $NOBODY, '--post', 0, '--window', 5, $all ? '--record-environment' : ()
+				'--owner', $NOBODY, '--post', 0, '--window', $WINDOW_S,
+				$all ? '--record-environment' : ()
 			]
 		);
 		my ($rc, undef, $err) = $d->start;
